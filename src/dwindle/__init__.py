@@ -1,0 +1,83 @@
+"""Sparse linear models from streams, by truncated gradient (Langford, Li and Zhang)."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from dwindle.batch import Batch
+    from dwindle.certificate import Certificate, certify
+    from dwindle.errors import DataError, DivergedError
+    from dwindle.learner import Learner
+    from dwindle.losses import (
+        ClippedSquared,
+        Hinge,
+        Huber,
+        Logistic,
+        Poisson,
+        Quantile,
+        Squared,
+    )
+    from dwindle.schedules import Schedule
+    from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
+    from dwindle.updates import Adaptive, Averaged, Plain
+
+# Imported when first asked for: `import dwindle` costs nothing, and no Numba.
+_HOME = {
+    "Adaptive": "updates",
+    "Averaged": "updates",
+    "Batch": "batch",
+    "Certificate": "certificate",
+    "ClippedSquared": "losses",
+    "DataError": "errors",
+    "DivergedError": "errors",
+    "Hinge": "losses",
+    "Huber": "losses",
+    "Learner": "learner",
+    "Logistic": "losses",
+    "Plain": "updates",
+    "Poisson": "losses",
+    "Quantile": "losses",
+    "Rounding": "shrinkage",
+    "Schedule": "schedules",
+    "Squared": "losses",
+    "Subgradient": "shrinkage",
+    "Truncation": "shrinkage",
+    "Unshrunk": "shrinkage",
+    "certify": "certificate",
+}
+
+__all__ = [
+    "Adaptive",
+    "Averaged",
+    "Batch",
+    "Certificate",
+    "ClippedSquared",
+    "DataError",
+    "DivergedError",
+    "Hinge",
+    "Huber",
+    "Learner",
+    "Logistic",
+    "Plain",
+    "Poisson",
+    "Quantile",
+    "Rounding",
+    "Schedule",
+    "Squared",
+    "Subgradient",
+    "Truncation",
+    "Unshrunk",
+    "certify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"dwindle.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'dwindle' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,95 @@
+"""Functions whose code is chosen by the class of their first argument.
+
+``functools.singledispatch`` for code that must also run inside a kernel: `_jit.teach` lets Numba
+make the same choice while it compiles. This module knows nothing of Numba, so that a loss or a
+shrinkage can be named, configured and shown without paying for its import.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
+
+Body = TypeVar("Body", bound=Callable[..., Any])
+Ingredient = TypeVar("Ingredient", bound=tuple[Any, ...])
+
+
+class Generic(NamedTuple):
+    """A function with one body per class; the wrapper that `by_class` returns carries it."""
+
+    name: str
+    bodies: dict[type, Callable[..., Any]]
+
+
+_GENERICS: dict[Callable[..., Any], Generic] = {}
+
+
+def by_class(stub: Body) -> Body:
+    """Make ``stub`` dispatch on the class of its first argument.
+
+    ``stub`` itself only documents; `body_of` adds what runs.
+    """
+    bodies: dict[type, Callable[..., Any]] = {}
+
+    @functools.wraps(stub)
+    def generic(chosen: Any, *args: Any) -> Any:
+        return bodies[type(chosen)](chosen, *args)
+
+    _GENERICS[generic] = Generic(stub.__name__, bodies)
+    return cast("Body", generic)
+
+
+def body_of(generic: Callable[..., Any], *classes: type) -> Callable[[Body], Body]:
+    """Register the decorated function as ``generic`` for ``classes``."""
+
+    def add(body: Body) -> Body:
+        for cls in classes:
+            _GENERICS[generic].bodies[cls] = body
+        return body
+
+    return add
+
+
+def bodies(generic: Callable[..., Any]) -> dict[type, Callable[..., Any]]:
+    """The bodies of ``generic``, by class."""
+    return _GENERICS[generic].bodies
+
+
+def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:
+    """Refuse, by name, an object whose class lacks a body for one of ``generics``."""
+    missing = [_GENERICS[g].name for g in generics if type(chosen) not in _GENERICS[g].bodies]
+    if missing:
+        raise TypeError(
+            f"{chosen!r} is not {role}: no {' and no '.join(missing)} registered for "
+            f"{type(chosen).__name__} (docs/own-loss.md shows how)"
+        )
+
+
+def exact(ingredient: Ingredient) -> Ingredient:
+    """The ingredient with every field cast to its annotation.
+
+    To Numba ``threshold=1`` and ``threshold=1.0`` are two types, and two compilations.
+    """
+    hints = get_type_hints(type(ingredient))
+    values = zip(hints.values(), ingredient, strict=True)
+    return type(ingredient)(*(hint(value) for hint, value in values))
+
+
+def sources(*ingredients: object) -> bytes:
+    """A digest of every file that holds code registered for these ingredients' classes.
+
+    It goes into the signature of each kernel compiled for them, so that an edit to a loss, the
+    package's or a user's, misses the cache on disk instead of running stale code.
+    """
+    files = {
+        Path(inspect.getfile(body))
+        for ingredient in ingredients
+        for generic in _GENERICS.values()
+        if (body := generic.bodies.get(type(ingredient))) is not None
+    }
+    digest = sha256()
+    for file in sorted(files):
+        digest.update(sha256(file.read_bytes()).digest())
+    return digest.digest()

@@ -1,0 +1,178 @@
+"""A run of examples, checked once at the door."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dwindle.errors import DataError
+from dwindle.hashing import LARGEST, key_of
+
+Features = Mapping[str, float | str | bool]
+
+
+class Batch(NamedTuple):
+    """Examples as a compressed sparse matrix: row i is ``key[start[i]:start[i+1]]`` and likewise ``x``.
+
+    Make one with `from_dicts`, `from_csr` or `from_arrays`: they check that the numbers are finite,
+    leave out values of 0, and give every array the one type that the kernels are compiled for.
+    Values, labels and importance are single precision.
+    """
+
+    start: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    x: NDArray[np.float32]
+    label: NDArray[np.float32] | None = None
+    importance: NDArray[np.float32] | None = None
+    names: Sequence[str] | None = None
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples there are."""
+        return len(self.start) - 1
+
+    @classmethod
+    def from_dicts(
+        cls,
+        examples: Iterable[Features],
+        label: ArrayLike | None = None,
+        importance: ArrayLike | None = None,
+    ) -> "Batch":
+        """Examples given as {name: value}; {name: "text"} is the feature ``name=text`` of value 1.
+
+        >>> Batch.from_dicts([{"color": "red", "price": 3.5}], [1]).names
+        ['color=red', 'price']
+        """
+        names: list[str] = []
+        values: list[Any] = []
+        start = [0]
+        for i, features in enumerate(examples):
+            if not isinstance(features, Mapping):
+                kind = type(features).__name__
+                raise DataError(f"example {i}: expected a dict of name: value, got {kind}")
+            for name, value in features.items():
+                if not isinstance(name, str):
+                    raise DataError(
+                        f"example {i}: a feature's name must be a string, got {name!r} "
+                        f"(write {str(name)!r})"
+                    )
+                if isinstance(value, str):
+                    names.append(f"{name}={value}")
+                    values.append(1.0)
+                elif isinstance(value, int | float | np.number | np.bool_):
+                    names.append(name)
+                    values.append(value)
+                else:
+                    raise DataError(
+                        f"example {i}: feature {name!r} must be a number or a string, got {value!r}"
+                    )
+            start.append(len(names))
+        key = np.fromiter(map(key_of, names), np.uint64, len(names))
+        return cls.from_arrays(start, key, values, label, importance, names)
+
+    @classmethod
+    def from_csr(
+        cls,
+        matrix: Any,
+        label: ArrayLike | None = None,
+        importance: ArrayLike | None = None,
+    ) -> "Batch":
+        """The rows of a scipy sparse matrix or array; column j is the feature named str(j)."""
+        csr = matrix.tocsr()
+        return cls.from_arrays(csr.indptr, csr.indices, csr.data, label, importance)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        start: ArrayLike,
+        key: ArrayLike,
+        x: ArrayLike,
+        label: ArrayLike | None = None,
+        importance: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> "Batch":
+        """Compressed rows given as arrays: where each row starts, then keys and values."""
+        starts = _starts(start)
+        keys = _keys(key)
+        if len(keys) != starts[-1]:
+            raise DataError(f"start ends at {starts[-1]}, but there are {len(keys)} keys")
+
+        def example_of(k: int) -> str:
+            i = int(np.searchsorted(starts, k, side="right")) - 1
+            feature = repr(names[k]) if names is not None else str(keys[k])
+            return f"example {i}: the value of feature {feature}"
+
+        values = _numbers(x, example_of)
+        if len(values) != len(keys):
+            raise DataError(f"there are {len(keys)} keys, but {len(values)} values")
+        if names is not None and len(names) != len(keys):
+            raise DataError(f"there are {len(keys)} keys, but {len(names)} names")
+        n = len(starts) - 1
+        labels = None if label is None else _per_example(label, n, "label")
+        weights = None if importance is None else _per_example(importance, n, "importance")
+        if weights is not None and (weights < 0).any():
+            i = int(np.argmax(weights < 0))
+            raise DataError(
+                f"example {i}: importance must be 0 or more, got {weights[i]} "
+                "(0 learns nothing from it)"
+            )
+        batch = cls(starts, keys, values, labels, weights, names)
+        return batch if np.all(values) else batch._without_zeros()
+
+    def _without_zeros(self) -> "Batch":
+        """The same examples with the features whose value is 0 left out."""
+        kept = np.flatnonzero(self.x)
+        names = None if self.names is None else [self.names[k] for k in kept]
+        start = np.searchsorted(kept, self.start)
+        return self._replace(start=start, key=self.key[kept], x=self.x[kept], names=names)
+
+
+def _starts(start: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(start)
+    if array.ndim != 1 or len(array) == 0 or (array.dtype.kind not in "iu"):
+        raise DataError(f"start must be one row of integers, got {array.dtype} {array.shape}")
+    starts = np.ascontiguousarray(array, dtype=np.int64)
+    if starts[0] != 0:
+        raise DataError(f"start must begin with 0, got {starts[0]}")
+    if (np.diff(starts) < 0).any():
+        i = int(np.argmax(np.diff(starts) < 0))
+        raise DataError(f"example {i}: it starts at {starts[i]} but ends before, at {starts[i + 1]}")
+    return _writable(starts)
+
+
+def _keys(key: ArrayLike) -> NDArray[np.uint64]:
+    array = np.asarray(key)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise DataError(f"keys must be one row of integers, got {array.dtype} {array.shape}")
+    if array.size and (array.min() < 0 or array.max() > LARGEST):
+        bad = array.min() if array.min() < 0 else array.max()
+        raise DataError(f"a key must be between 0 and {LARGEST}, got {bad}")
+    return _writable(np.ascontiguousarray(array, dtype=np.uint64))
+
+
+def _numbers(numbers: ArrayLike, what: Callable[[int], str]) -> NDArray[np.float32]:
+    """The numbers in single precision; ``what`` says which one is at fault if one is not finite."""
+    array = np.asarray(numbers)
+    if array.ndim != 1 or (array.dtype.kind not in "iufb" and array.size):
+        raise DataError(f"expected one row of numbers, got {array.dtype} {array.shape}")
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(array, dtype=np.float32)
+    finite = np.isfinite(single)
+    if not finite.all():
+        k = int(np.argmin(finite))
+        why = "too large for single precision" if np.isfinite(array[k]) else "not finite"
+        raise DataError(f"{what(k)} is {array[k]}, {why}")
+    return _writable(single)
+
+
+def _per_example(numbers: ArrayLike, n: int, role: str) -> NDArray[np.float32]:
+    array = _numbers(np.atleast_1d(np.asarray(numbers)), lambda i: f"example {i}: the {role}")
+    if len(array) != n:
+        raise DataError(f"there are {n} examples, but {len(array)} values of {role}")
+    return array
+
+
+def _writable(array: Any) -> Any:
+    """To Numba a read-only array is another type, and would compile the kernel again."""
+    return array if array.flags.writeable else array.copy()

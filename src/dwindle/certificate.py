@@ -1,0 +1,137 @@
+"""The certificate of a run: both sides of the regret bound, Theorem 3.1."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle import kernels
+from dwindle.batch import Batch
+from dwindle.hashing import key_of
+from dwindle.learner import Learner
+from dwindle.shrinkage import Truncation, Unshrunk
+from dwindle.updates import Audited
+
+
+class Certificate(NamedTuple):
+    """Theorem 3.1 for one run and one comparator; the theorem says that ``left <= right``.
+
+    left  = (1 - A eta / 2) loss + penalty
+    right = eta B / 2 + |comparator|^2 / (2 eta T) + comparator_loss + comparator_penalty
+
+    ``loss`` is the mean loss of the run, measured before learning, and ``penalty`` the mean of
+    g_i |w_i I(|w_i| <= theta)|_1 at its predictions. ``comparator_penalty`` charges the comparator
+    for the same coordinates at the same moments.
+    """
+
+    left: float
+    right: float
+    loss: float
+    penalty: float
+    comparator_loss: float
+    comparator_penalty: float
+    A: float
+    B: float
+    n_examples: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the run kept the theorem's promise, up to rounding."""
+        return self.left <= self.right + 1e-9 * max(1.0, abs(self.right))
+
+
+def certify(
+    batches: Iterable[Batch],
+    comparator: Mapping[str, float],
+    *,
+    comparator_intercept: float = 0.0,
+    loss: Any,
+    shrinkage: Any,
+    rate: float,
+    intercept: bool = True,
+    scaled: bool = False,
+) -> Certificate:
+    """Run the paper's algorithm on a stream; return both sides of its bound against ``comparator``.
+
+    The gravity that Algorithm 1 exerts before step i + 1's prediction is the theorem's g_i, and its
+    last one is 0, so the weights the theorem speaks of are those that predicted. The intercept is
+    one more coordinate, with no gravity. An example of importance h has the loss h phi.
+
+    >>> batch = Batch.from_dicts([{"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}], [1, -1, 1, -1])
+    >>> from dwindle import Logistic
+    >>> certify([batch], {"a": 1, "b": -1}, loss=Logistic(), shrinkage=Truncation(0.01), rate=0.5).holds
+    True
+    """
+    if not isinstance(shrinkage, Truncation | Unshrunk):
+        raise TypeError(f"Theorem 3.1 is about truncated gradient, not {shrinkage}")
+    if not hasattr(loss, "slope_bound"):
+        raise TypeError(
+            f"Theorem 3.1 needs A and B with |gradient|^2 <= A loss + B; {loss} has no slope_bound()"
+        )
+    learner = Learner(loss, shrinkage, Audited(), float(rate), intercept=intercept, scaled=scaled)
+    values = kernels.values.of(loss)
+    own = other = 0.0  # sums of losses
+    a_max = b_max = 0.0  # the largest h |x|^2 and h^2 |x|^2
+    for batch in batches:
+        prediction = learner.learn(batch)
+        label, h = learner.lessons(batch)
+        n = np.diff(batch.start)
+        spread = np.maximum(n + float(intercept), 1.0) ** -0.5 if scaled else np.ones(len(n))
+        row = np.repeat(np.arange(len(n)), n)
+        norm = np.bincount(row, batch.x.astype(np.float64) ** 2, len(n)) + float(intercept)
+        terms = _look_up(comparator, batch.key) * batch.x
+        constant = comparator_intercept * float(intercept)
+        rival = spread * (np.bincount(row, terms, len(n)) + constant)
+        own += float(h @ values(learner.loss, prediction, label))
+        other += float(h @ values(learner.loss, rival, label))
+        a_max = max(a_max, float((h * spread**2 * norm).max(initial=0.0)))
+        b_max = max(b_max, float((h**2.0 * spread**2 * norm).max(initial=0.0)))
+
+    a, b = loss.slope_bound()
+    big_a, big_b = a * a_max, b * b_max
+    total = max(learner.n_steps, 1)
+    gravity = getattr(shrinkage, "gravity", 0.0) * shrinkage.every
+    penalty, comparator_penalty = _penalties(learner, comparator)
+    penalty *= gravity / total
+    comparator_penalty *= gravity / total
+    length = sum(w * w for w in comparator.values()) + comparator_intercept**2 * float(intercept)
+    return Certificate(
+        left=(1.0 - 0.5 * big_a * rate) * own / total + penalty,
+        right=0.5 * rate * big_b
+        + length / (2.0 * rate * total)
+        + other / total
+        + comparator_penalty,
+        loss=own / total,
+        penalty=penalty,
+        comparator_loss=other / total,
+        comparator_penalty=comparator_penalty,
+        A=big_a,
+        B=big_b,
+        n_examples=learner.n_steps,
+    )
+
+
+def _look_up(comparator: Mapping[str, float], key: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The comparator's weight of each key; 0 where it has none."""
+    known = np.array([key_of(name) for name in comparator] or [0], np.uint64)
+    weight = np.array(list(comparator.values()) or [0.0], np.float64)
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known, key, sorter=order), len(known) - 1)
+    found = order[place]
+    return np.where(known[found] == key, weight[found], 0.0)
+
+
+def _penalties(learner: Learner, comparator: Mapping[str, float]) -> tuple[float, float]:
+    """In moments of gravity: the sums of |w| and of |comparator|, each over I(|w| <= theta)."""
+    clock, table = learner.clock, learner.table
+    table.settle(clock.now, clock.size)
+    # Before step 1 there is no w_i for a pull to be charged to: all weights are 0 already.
+    uncharged = 1.0 if learner.shrinkage.every == 1 and learner.n_steps else 0.0
+    full = table.cells[table.cells.key != 0]
+    exposure = dict(zip((full.key - np.uint64(1)).tolist(), full.exposure.tolist(), strict=True))
+    charged = sum(
+        abs(w) * (exposure.get(key_of(name), clock.now) - uncharged)
+        for name, w in comparator.items()
+    )
+    return float(full.penalty.sum()), charged

@@ -1,0 +1,69 @@
+"""The clock of a run: which step it is, that step's rate, and all the pull exerted so far.
+
+Rates and pulls depend on the step alone, never on the weights, so NumPy lays them out for a window
+of steps ahead and the kernel reads arrays. Windows never change a number: ``pulled`` is one running
+sum, added up in order, whatever the windows.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle.schedules import Schedule
+
+WINDOW = 1024
+
+
+class Clock:
+    """Steps taken, and a window of steps to come.
+
+    ``pulled[at]`` is the clock now and ``rate[at + 1]`` the next step's rate. In units of pull the
+    clock is the sum of eta_i g_i and ``size`` is 1; counting moments, it is their number and
+    ``size`` is how far each of them pulls, equal within a window.
+    """
+
+    def __init__(self, schedule: Schedule, shrinkage: Any, *, counts_moments: bool) -> None:
+        self.schedule = schedule
+        self.shrinkage = shrinkage
+        self.counts_moments = counts_moments
+        self.passes = 0
+        self.at = 0
+        self._before = 0  # steps before the window
+        self.pulled: NDArray[np.float64] = np.zeros(1)
+        self.rate: NDArray[np.float64] = np.zeros(1)
+        self.size = 0.0
+        self.open()
+
+    @property
+    def n_steps(self) -> int:
+        """Steps taken so far."""
+        return self._before + self.at
+
+    @property
+    def now(self) -> float:
+        """The clock after the last step."""
+        return float(self.pulled[self.at])
+
+    @property
+    def spent(self) -> bool:
+        """Whether the window is used up."""
+        return self.at == len(self.pulled) - 1
+
+    def next_pass(self) -> None:
+        """The rates from here on are those of the next pass."""
+        self.passes += 1
+        self.open()
+
+    def open(self) -> None:
+        """Lay out a window that begins after the last step."""
+        self._before, now, self.at = self.n_steps, self.now, 0
+        varies = self.counts_moments and self.schedule.power != 0.0
+        step = self._before + np.arange(1, 2 if varies else WINDOW + 1)
+        rate = self.schedule.rates(step, self.passes)
+        moment = step % self.shrinkage.every == 0
+        pull = self.shrinkage.pull(rate)
+        self.size = float(pull[0]) if self.counts_moments else 1.0
+        ticks = moment if self.counts_moments else moment * pull
+        self.pulled = np.cumsum(np.concatenate(([now], ticks)))
+        self.rate = np.concatenate(([np.nan], rate))

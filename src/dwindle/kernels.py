@@ -1,0 +1,276 @@
+"""The loops, and only the loops.
+
+The table is an array of cells with open addressing and linear probing; its length is a power of
+two. A cell is marked with its key plus one, so that 0 marks an empty cell and key 0 is a feature
+like any other. The probe loop stands in each kernel's own body: as a helper that writes to the
+table it would cost three to four times as much.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import int64, uint64
+
+from dwindle._jit import compiled, kernel, prefetch, teach
+from dwindle.losses import slope, value
+from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
+from dwindle.updates import alive, exported, settle, step, weight_at
+
+for _generic in (value, slope, shrink, lags, feels, path_sum):
+    teach(_generic)
+for _generic in (weight_at, settle, step, exported, alive):
+    teach(_generic)
+
+AHEAD = 32  # features between the one at hand and the one whose cache line is asked for
+GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
+ONE = uint64(1)
+UNSHRUNK = Unshrunk()  # what the intercept feels
+
+
+@compiled
+def home_shift(n_cells: int) -> Any:
+    """How far to shift a mixed key right to get the home of its cell: 64 - log2(n_cells)."""
+    shift = 64
+    while n_cells > 1:
+        n_cells >>= 1
+        shift -= 1
+    return uint64(shift)
+
+
+@kernel
+def learn(
+    first: int,
+    start: Any,
+    key: Any,
+    x: Any,
+    label: Any,
+    importance: Any,
+    at: int,
+    rate: Any,
+    pulled: Any,
+    size: float,
+    cells: Any,
+    room: int,
+    bias: Any,
+    constant: float,
+    scaled: bool,
+    loss: Any,
+    shrinkage: Any,
+    update: Any,
+    slots: Any,
+    fresh: Any,
+    prediction: Any,
+    stamp: int = 0,
+) -> tuple[int, int, int]:
+    """Algorithm 1 on the examples from ``first`` on: pull, predict, then learn, in order.
+
+    ``pulled[at]`` is the clock and each cell's ``settled`` the part of it that weight has felt, so
+    the weight still owes the difference. That one subtraction stands in for every visit skipped,
+    because pulls compose. ``bias`` is the intercept's cell, whose x is ``constant`` (1, or 0 for
+    none). An example of importance 0 is predicted and leaves everything as it was.
+
+    Stops before an example for whose features there might be no ``room``, or for which the window of
+    the clock is spent, and after one whose prediction is not finite. Returns the index of that
+    example, the clock's ``at`` and how many places of new keys are in ``fresh``.
+    """
+    mask = uint64(len(cells) - 1)
+    shift = home_shift(len(cells))
+    n_fresh = 0
+    for i in range(first, len(label)):
+        n = start[i + 1] - start[i]
+        learns = importance[i] > 0.0
+        if learns:
+            if n_fresh + n > room or at + 1 == len(pulled):
+                return i, at, n_fresh
+            at += 1
+        now = pulled[at]
+        seen = pulled[at - 1] if learns and lags(shrinkage) else now
+        spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if scaled else 1.0
+        one = constant * spread
+        if learns:
+            p = settle(update, UNSHRUNK, bias[0], seen, size, one) * one
+        else:
+            p = weight_at(update, UNSHRUNK, bias[0], seen, size) * one
+        for k in range(start[i], start[i + 1]):
+            if k + AHEAD < len(key):
+                prefetch(cells, ((key[k + AHEAD] + ONE) * GOLDEN) >> shift)
+            mark = key[k] + ONE
+            j = (mark * GOLDEN) >> shift
+            while cells[j].key != mark:
+                if cells[j].key == 0:
+                    if learns:
+                        cells[j].key = mark
+                        fresh[n_fresh] = k
+                        n_fresh += 1
+                    break
+                j = (j + ONE) & mask
+            slots[k - start[i]] = j
+            xk = x[k] * spread
+            if learns:
+                p += settle(update, shrinkage, cells[j], seen, size, xk) * xk
+            else:
+                p += weight_at(update, shrinkage, cells[j], seen, size) * xk
+        prediction[i] = p
+        if not learns:
+            continue
+        if not math.isfinite(p):
+            return i, at, n_fresh
+        s = importance[i] * slope(loss, p, label[i])
+        if s == 0.0:
+            continue
+        if constant > 0.0:
+            step(update, bias[0], rate[at], s, one)
+        for k in range(start[i], start[i + 1]):
+            cell = cells[slots[k - start[i]]]
+            if lags(shrinkage):
+                settle(update, shrinkage, cell, now, size, 0.0)
+            step(update, cell, rate[at], s, x[k] * spread)
+    return len(label), at, n_fresh
+
+
+@kernel
+def predict(
+    start: Any,
+    key: Any,
+    x: Any,
+    now: float,
+    size: float,
+    n_steps: int,
+    cells: Any,
+    bias: Any,
+    constant: float,
+    scaled: bool,
+    shrinkage: Any,
+    update: Any,
+    prediction: Any,
+    stamp: int = 0,
+) -> None:
+    """The prediction for each example by the weights as they stand; changes nothing else."""
+    mask = uint64(len(cells) - 1)
+    shift = home_shift(len(cells))
+    intercept = exported(update, UNSHRUNK, bias[0], now, size, n_steps) * constant
+    for i in range(len(prediction)):
+        p = intercept
+        for k in range(start[i], start[i + 1]):
+            if k + AHEAD < len(key):
+                prefetch(cells, ((key[k + AHEAD] + ONE) * GOLDEN) >> shift)
+            mark = key[k] + ONE
+            j = (mark * GOLDEN) >> shift
+            while cells[j].key != mark and cells[j].key != 0:
+                j = (j + ONE) & mask
+            if cells[j].key == mark:
+                p += exported(update, shrinkage, cells[j], now, size, n_steps) * x[k]
+        n = start[i + 1] - start[i]
+        prediction[i] = p / math.sqrt(max(n + constant, 1.0)) if scaled else p
+
+
+@kernel
+def settle_all(
+    cells: Any, now: float, size: float, shrinkage: Any, update: Any, stamp: int = 0
+) -> None:
+    """Every weight has felt the whole clock."""
+    for j in range(len(cells)):
+        if cells[j].key != 0:
+            settle(update, shrinkage, cells[j], now, size, 0.0)
+
+
+@kernel
+def sweep(
+    cells: Any, now: float, size: float, shrinkage: Any, update: Any, dropped: Any, stamp: int = 0
+) -> tuple[int, int]:
+    """Cells whose weight has come to zero are gone; the others are found, and are, as before.
+
+    A weight that still lives is left unsettled: settling it in two parts would round twice. In
+    place: walking a run of full cells from its beginning, each living cell goes to the first free
+    place at or after its home, which is never past where it was. Returns how many live and how
+    many keys there are in ``dropped`` (none if it has no length).
+    """
+    mask = uint64(len(cells) - 1)
+    shift = home_shift(len(cells))
+    begin = uint64(0)  # an empty cell, there being always one; nothing below moves into it
+    while cells[begin].key != 0:
+        begin += ONE
+    n_live, n_dropped = 0, 0
+    for k in range(1, len(cells)):
+        j = (begin + uint64(k)) & mask
+        mark = cells[j].key
+        if mark == 0:
+            continue
+        if alive(update, cells[j], weight_at(update, shrinkage, cells[j], now, size)):
+            n_live += 1
+            to = (mark * GOLDEN) >> shift
+            while cells[to].key != 0 and to != j:
+                to = (to + ONE) & mask
+            if to != j:
+                cells[to] = cells[j]
+                cells[j] = cells[begin]
+        else:
+            if len(dropped) > 0:
+                dropped[n_dropped] = mark - ONE
+                n_dropped += 1
+            cells[j] = cells[begin]
+    return n_live, n_dropped
+
+
+@kernel
+def move(cells: Any, into: Any, stamp: int = 0) -> None:
+    """The cells of one table stand in another, which was empty and is large enough."""
+    mask = uint64(len(into) - 1)
+    shift = home_shift(len(into))
+    for k in range(len(cells)):
+        if cells[k].key != 0:
+            j = (cells[k].key * GOLDEN) >> shift
+            while into[j].key != 0:
+                j = (j + ONE) & mask
+            into[j] = cells[k]
+
+
+@kernel
+def weights(
+    cells: Any,
+    now: float,
+    size: float,
+    n_steps: int,
+    shrinkage: Any,
+    update: Any,
+    key: Any,
+    weight: Any,
+    stamp: int = 0,
+) -> int:
+    """How many weights are not zero; those for which there is space stand in ``key`` and ``weight``."""
+    n = 0
+    for j in range(len(cells)):
+        if cells[j].key != 0:
+            w = exported(update, shrinkage, cells[j], now, size, n_steps)
+            if w != 0.0:
+                if n < len(key):
+                    key[n] = cells[j].key - ONE
+                    weight[n] = w
+                n += 1
+    return n
+
+
+@kernel
+def probes(cells: Any, key: Any, stamp: int = 0) -> int:
+    """How many cells are looked at to find all of ``key``, or to find that they are not there."""
+    mask = uint64(len(cells) - 1)
+    shift = home_shift(len(cells))
+    n = int64(0)
+    for k in range(len(key)):
+        mark = key[k] + ONE
+        j = (mark * GOLDEN) >> shift
+        n += 1
+        while cells[j].key != mark and cells[j].key != 0:
+            j = (j + ONE) & mask
+            n += 1
+    return n
+
+
+@kernel
+def values(loss: Any, prediction: Any, label: Any, stamp: int = 0) -> Any:
+    """phi(p, y) for each prediction and label."""
+    out = np.empty(len(prediction))
+    for i in range(len(prediction)):
+        out[i] = value(loss, prediction[i], label[i])
+    return out

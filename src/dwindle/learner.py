@@ -1,0 +1,255 @@
+"""The learner: the clock, the table of live features and the ingredients, put to work."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle import kernels
+from dwindle._dispatch import exact, require
+from dwindle.batch import Batch, Features
+from dwindle.clock import Clock
+from dwindle.errors import DataError, DivergedError
+from dwindle.losses import Logistic, slope, value
+from dwindle.schedules import Schedule
+from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
+from dwindle.table import Table
+from dwindle.updates import Adaptive, Averaged, settle, step
+
+
+class Learner:
+    """Learns a sparse linear model from a stream, by the paper's Algorithm 1 and its relatives.
+
+    At step i, with w_i the weights and all of them pulled toward zero first:
+    predict p = w_i . x + intercept, observe y, then w_{i+1} = w_i - eta_i phi'(p, y) x.
+    The work per example is in proportion to its features, the memory to the features alive, and
+    the weights do not depend on how the stream is cut into batches.
+
+    ``rate`` is a number or a `Schedule`. ``scaled`` divides predictions by the square root of the
+    number of non-zero entries, the intercept among them, as in section 5. The intercept is never
+    shrunk.
+
+    >>> learner = Learner(loss=Logistic(), shrinkage=Truncation(gravity=1e-4, every=10), rate=0.1)
+    >>> learner.learn_one({"color=red": 1, "price": 3.5}, 1)
+    0.0
+    >>> learner.learn_one({"color=blue": 1, "price": 9.0}, -1) > 0
+    True
+    >>> sorted(learner.weights())
+    ['color=blue', 'color=red', 'price']
+    """
+
+    def __init__(
+        self,
+        loss: Any = Logistic(),  # noqa: B008  (NamedTuples are immutable)
+        shrinkage: Any = Truncation(),  # noqa: B008
+        update: Any = Adaptive(),  # noqa: B008
+        rate: float | Schedule = 0.3,
+        *,
+        intercept: bool = True,
+        scaled: bool = False,
+    ) -> None:
+        require(loss, "a loss", value, slope)
+        require(shrinkage, "a shrinkage", shrink, lags)
+        require(update, "an update", settle, step)
+        schedule = exact(rate if isinstance(rate, Schedule) else Schedule(float(rate)))
+        _check(shrinkage, update, schedule)
+        self.loss = exact(loss)
+        self.shrinkage = exact(shrinkage)
+        self.update = exact(update)
+        self.schedule = schedule
+        self.has_intercept = intercept
+        self.scaled = scaled
+        counts_moments = any(getattr(i, "counts_moments", False) for i in (shrinkage, update))
+        self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
+        self.table = Table(self.shrinkage, self.update, self.clock)
+        self._bias = np.zeros(1, self.update.CELL).view(np.recarray)
+        self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
+        self._predict = kernels.predict.of(self.shrinkage, self.update)
+
+    def __repr__(self) -> str:
+        return (
+            f"Learner(loss={self.loss}, shrinkage={self.shrinkage}, update={self.update}, "
+            f"rate={self.schedule}, intercept={self.has_intercept}, scaled={self.scaled})"
+        )
+
+    def __len__(self) -> int:
+        """Live features: those whose weight is not zero."""
+        return len(self.table)
+
+    @property
+    def n_steps(self) -> int:
+        """Examples learned from so far."""
+        return self.clock.n_steps
+
+    @property
+    def intercept(self) -> float:
+        """The weight of the constant 1; never shrunk."""
+        nothing = np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty(0, np.float32)
+        p = self._predicted(*nothing, scaled=False)
+        return float(p[0])
+
+    def weights(self) -> dict[str, float]:
+        """The weight of each live feature, by name, all pulls felt; the intercept is not among them."""
+        key, weight = self.table.weights()
+        return dict(zip(self.table.names.of(key.tolist()), weight.tolist(), strict=True))
+
+    def learn(self, batch: Batch) -> NDArray[np.float64]:
+        """Predict, then learn from, each example in order; returns the predictions.
+
+        A batch that does not fit the loss is refused before anything is learned from it.
+        """
+        label, importance = self.lessons(batch)
+        prediction = np.zeros(batch.n_examples)
+        longest = int(np.diff(batch.start).max(initial=0))
+        slots = np.empty(longest, np.uint64)
+        fresh = np.empty(len(batch.key), np.int64)
+        clock, table = self.clock, self.table
+        i = 0
+        while i < batch.n_examples:
+            if clock.spent:
+                self._wind()
+            i, clock.at, n_fresh = self._learn(
+                i,
+                batch.start,
+                batch.key,
+                batch.x,
+                label,
+                importance,
+                clock.at,
+                clock.rate,
+                clock.pulled,
+                clock.size,
+                table.cells,
+                table.room,
+                self._bias,
+                float(self.has_intercept),
+                self.scaled,
+                self.loss,
+                self.shrinkage,
+                self.update,
+                slots,
+                fresh,
+                prediction,
+            )
+            table.used += n_fresh
+            if batch.names is not None:
+                table.names.enter(batch.key, batch.names, fresh[:n_fresh].tolist())
+            if i < batch.n_examples:
+                if not np.isfinite(prediction[i]):
+                    raise DivergedError(
+                        f"example {i}: the prediction is {prediction[i]}; "
+                        f"lower the rate (it is {clock.rate[clock.at]:g}) or scale the features"
+                    )
+                n = int(batch.start[i + 1] - batch.start[i])
+                if n > table.room:
+                    table.make_room(n)
+        return prediction
+
+    def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
+        """Predict, then learn from, one example; returns the prediction."""
+        return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
+
+    def predict(self, batch: Batch) -> NDArray[np.float64]:
+        """The prediction for each example, before any link; changes nothing."""
+        return self._predicted(batch.start, batch.key, batch.x, scaled=self.scaled)
+
+    def predict_one(self, features: Features) -> float:
+        """The prediction for one example; changes nothing."""
+        return float(self.predict(Batch.from_dicts([features]))[0])
+
+    def next_pass(self) -> None:
+        """The data begins anew: from here on the rate is multiplied by the schedule's pass_decay."""
+        self._wind(next_pass=True)
+
+    def sweep(self) -> None:
+        """Give back the memory of features whose weight has come to zero.
+
+        It happens by itself when the table runs full. With the adaptive update a feature swept
+        and seen again starts with a fresh rate; with the others, sweeping never changes a weight.
+        """
+        self.table.sweep()
+
+    def _predicted(
+        self,
+        start: NDArray[np.int64],
+        key: NDArray[np.uint64],
+        x: NDArray[np.float32],
+        *,
+        scaled: bool,
+    ) -> NDArray[np.float64]:
+        prediction = np.empty(len(start) - 1)
+        self._predict(
+            start,
+            key,
+            x,
+            self.clock.now,
+            self.clock.size,
+            self.clock.n_steps,
+            self.table.cells,
+            self._bias,
+            float(self.has_intercept),
+            scaled,
+            self.shrinkage,
+            self.update,
+            prediction,
+        )
+        return prediction
+
+    def lessons(self, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The labels and importances, if the loss can learn from them."""
+        if batch.label is None:
+            raise DataError("there is nothing to learn: the batch has no labels")
+        importance = batch.importance
+        if importance is None:
+            importance = np.ones(batch.n_examples, np.float32)
+        accepts = getattr(self.loss, "accepts", None)
+        if accepts is not None:
+            bad = ~accepts(batch.label) & (importance > 0)
+            if bad.any():
+                i = int(np.argmax(bad))
+                name = type(self.loss).__name__
+                raise DataError(
+                    f"example {i}: with {name} a label must be {self.loss.wants}, "
+                    f"got {batch.label[i]:g}"
+                )
+        return batch.label, importance
+
+    def _wind(self, *, next_pass: bool = False) -> None:
+        """Open the clock's next window; if a moment's size changes there, settle every weight first."""
+        clock = self.clock
+        now, size = clock.now, clock.size
+        if next_pass:
+            clock.next_pass()
+        else:
+            clock.open()
+        if clock.size != size:
+            self.table.settle(now, size)
+
+
+def _check(shrinkage: Any, update: Any, schedule: Schedule) -> None:
+    """Refuse, by name, settings that no run could use or that contradict each other."""
+    schedule.check()
+    for name in ("gravity", "threshold"):
+        setting = getattr(shrinkage, name, 0.0)
+        if not setting >= 0.0:
+            raise ValueError(f"{name} must be 0 or more, got {setting}")
+    if getattr(shrinkage, "gravity", 0.0) == np.inf:
+        raise ValueError("gravity must be finite; Rounding removes weights at once")
+    if shrinkage.every != int(shrinkage.every) or shrinkage.every < 1:
+        raise ValueError(f"every must be a whole number, 1 or more, got {shrinkage.every}")
+    if isinstance(update, Adaptive) and not 0.0 < update.beta < np.inf:
+        raise ValueError(f"beta must be finite and above 0, got {update.beta}")
+    if isinstance(update, Averaged):
+        if not isinstance(shrinkage, Truncation | Unshrunk):
+            raise ValueError(
+                f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
+            )
+        if shrinkage.every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:
+            raise ValueError(
+                "Averaged is Theorem 3.2's mean, which asks for every=1 and no threshold: "
+                f"got {shrinkage}"
+            )
+        if not schedule.constant:
+            raise ValueError(
+                f"Averaged is Theorem 3.2's mean, which asks for a constant rate: got {schedule}"
+            )

@@ -1,0 +1,200 @@
+"""Losses phi(p, y) of a prediction p and a label y, each with its slope d phi / d p.
+
+A loss is a NamedTuple with a body for `value` and one for `slope`, registered beside it; both are
+compiled into the kernels, so they use ``math`` and arithmetic only. Three optional members serve
+the doors around the kernel:
+
+* ``accepts(label)`` tells, for an array of labels, which of them the loss is defined for, and
+  ``wants`` says it in words;
+* ``slope_bound()`` gives (a, b) with slope^2 <= a phi + b wherever ``accepts`` holds, from which
+  Assumption 3.1's A = a max|x|^2 and B = b max|x|^2 follow.
+
+At a kink the slope is 0 if 0 is a sub-gradient there. Every value and slope is finite at
+p = +-1e6.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._dispatch import body_of, by_class
+
+Labels = NDArray[np.float32]
+
+
+@by_class
+def value(loss: Any, p: float, y: float) -> float:  # type: ignore[empty-body]
+    """phi(p, y)."""
+
+
+@by_class
+def slope(loss: Any, p: float, y: float) -> float:  # type: ignore[empty-body]
+    """d phi / d p at (p, y)."""
+
+
+class Squared(NamedTuple):
+    """phi(p, y) = (p - y)^2, with the paper's slope 2 (p - y); scikit-learn and others halve both."""
+
+    def slope_bound(self) -> tuple[float, float]:
+        """(2 d)^2 = 4 d^2."""
+        return 4.0, 0.0
+
+
+@body_of(value, Squared)
+def _(_loss: Squared, p: float, y: float) -> float:
+    return (p - y) * (p - y)
+
+
+@body_of(slope, Squared)
+def _(_loss: Squared, p: float, y: float) -> float:
+    return 2.0 * (p - y)
+
+
+class Logistic(NamedTuple):
+    """phi(p, y) = ln(1 + exp(-p y)) for y in {-1, +1}."""
+
+    wants = "-1 or 1"
+
+    def accepts(self, label: Labels) -> NDArray[np.bool_]:
+        """Labels are signs."""
+        return np.abs(label) == 1
+
+    def slope_bound(self) -> tuple[float, float]:
+        """|slope| = 1 / (1 + exp(p y)) < 1."""
+        return 0.0, 1.0
+
+
+@body_of(value, Logistic)
+def _(_loss: Logistic, p: float, y: float) -> float:
+    # max(-m, 0) + ln(1 + exp(-|m|)), whose exponent is never positive.
+    return max(-p * y, 0.0) + math.log1p(math.exp(-abs(p * y)))
+
+
+@body_of(slope, Logistic)
+def _(_loss: Logistic, p: float, y: float) -> float:
+    return -y / (1.0 + math.exp(min(p * y, 700.0)))  # exp overflows past 709
+
+
+class Hinge(NamedTuple):
+    """phi(p, y) = max(0, margin - p y) for y in {-1, +1}; slope 0 at the kink."""
+
+    margin: float = 1.0
+    wants = "-1 or 1"
+
+    def accepts(self, label: Labels) -> NDArray[np.bool_]:
+        """Labels are signs."""
+        return np.abs(label) == 1
+
+    def slope_bound(self) -> tuple[float, float]:
+        """|slope| is 0 or 1."""
+        return 0.0, 1.0
+
+
+@body_of(value, Hinge)
+def _(loss: Hinge, p: float, y: float) -> float:
+    return max(0.0, loss.margin - p * y)
+
+
+@body_of(slope, Hinge)
+def _(loss: Hinge, p: float, y: float) -> float:
+    return -y if p * y < loss.margin else 0.0
+
+
+class ClippedSquared(NamedTuple):
+    """Section 5's loss: (p - y)^2 while p is in [0, 1], beyond it the tangent, for y in [0, 1].
+
+    phi(p, y) = (q - y)^2 + 2 (q - y) (p - q), where q is p clipped to [0, 1]; slope 2 (q - y).
+    """
+
+    wants = "between 0 and 1"
+
+    def accepts(self, label: Labels) -> NDArray[np.bool_]:
+        """Outside [0, 1] the loss would not be convex."""
+        return (label >= 0) & (label <= 1)
+
+    def slope_bound(self) -> tuple[float, float]:
+        """slope^2 = 4 (q - y)^2 <= 4 phi, because (q - y) (p - q) >= 0 for y in [0, 1]."""
+        return 4.0, 0.0
+
+
+@body_of(value, ClippedSquared)
+def _(_loss: ClippedSquared, p: float, y: float) -> float:
+    q = min(max(p, 0.0), 1.0)
+    return (q - y) * (q - y) + 2.0 * (q - y) * (p - q)
+
+
+@body_of(slope, ClippedSquared)
+def _(_loss: ClippedSquared, p: float, y: float) -> float:
+    return 2.0 * (min(max(p, 0.0), 1.0) - y)
+
+
+class Quantile(NamedTuple):
+    """phi(p, y) = tau (y - p) if p <= y, else (1 - tau) (p - y): least at the tau-quantile of y."""
+
+    tau: float = 0.5
+
+    def slope_bound(self) -> tuple[float, float]:
+        """The steeper side's slope, squared."""
+        return 0.0, max(self.tau, 1.0 - self.tau) ** 2
+
+
+@body_of(value, Quantile)
+def _(loss: Quantile, p: float, y: float) -> float:
+    return max(loss.tau * (y - p), (1.0 - loss.tau) * (p - y))
+
+
+@body_of(slope, Quantile)
+def _(loss: Quantile, p: float, y: float) -> float:
+    if p == y:
+        return 0.0
+    return -loss.tau if p < y else 1.0 - loss.tau
+
+
+class Huber(NamedTuple):
+    """phi(p, y) = d^2 if |d| <= delta, else delta (2 |d| - delta), where d = p - y.
+
+    `Squared` in the middle, straight outside. Books that halve the squared loss halve this too.
+    """
+
+    delta: float = 1.0
+
+    def slope_bound(self) -> tuple[float, float]:
+        """slope^2 = 4 min(d^2, delta^2)."""
+        return 0.0, 4.0 * self.delta**2
+
+
+@body_of(value, Huber)
+def _(loss: Huber, p: float, y: float) -> float:
+    d = abs(p - y)
+    near = min(d, loss.delta)
+    return near * (2.0 * d - near)
+
+
+@body_of(slope, Huber)
+def _(loss: Huber, p: float, y: float) -> float:
+    return 2.0 * min(max(p - y, -loss.delta), loss.delta)
+
+
+class Poisson(NamedTuple):
+    """phi(p, y) = exp(p) - y p for counts y >= 0: the mean is exp(p).
+
+    No A and B of Assumption 3.1 exist: slope^2 grows as exp(2 p), the loss as exp(p).
+    """
+
+    wants = "0 or more"
+
+    def accepts(self, label: Labels) -> NDArray[np.bool_]:
+        """Labels are counts or rates."""
+        return label >= 0
+
+
+@body_of(value, Poisson)
+def _(_loss: Poisson, p: float, y: float) -> float:
+    return math.exp(min(p, 700.0)) - y * p  # exp overflows past 709
+
+
+@body_of(slope, Poisson)
+def _(_loss: Poisson, p: float, y: float) -> float:
+    return math.exp(min(p, 700.0)) - y

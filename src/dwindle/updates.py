@@ -1,0 +1,197 @@
+"""Updates: how a weight moves when an example disagrees with it, and what a cell must remember.
+
+An update is a NamedTuple whose ``CELL`` is the layout of one feature's cell: ``key``, ``weight``,
+``settled`` (the part of the clock this weight has felt) and what else the update keeps. A cell is
+passed to the functions below as a record: Numba hands over a pointer, at no cost.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dwindle._dispatch import body_of, by_class
+from dwindle.shrinkage import feels, path_sum, shrink
+
+TINY = 1e-38  # stands in for the scale of a feature not seen yet, whose weight is 0
+
+
+@by_class
+def weight_at(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:  # type: ignore[empty-body]
+    """The cell's weight, settled up to ``now``; writes nothing."""
+
+
+@by_class
+def settle(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:  # type: ignore[empty-body]
+    """Bring the cell up to ``now`` and make it fit for value ``x``; returns its weight."""
+
+
+@by_class
+def step(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
+    """One gradient step: the gradient is ``slope * x``."""
+
+
+@by_class
+def exported(  # type: ignore[empty-body]
+    update: Any, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int
+) -> float:
+    """The weight that leaves the learner, for prediction and for the model."""
+
+
+@by_class
+def alive(update: Any, cell: Any, w: float) -> bool:  # type: ignore[empty-body]
+    """Whether a sweep must keep the cell, given its settled weight w."""
+
+
+def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
+    """A cell: eight bytes each of key, weight and settled, then ``fields``, padded to ``itemsize``."""
+    kinds = {"key": "u8", "weight": "f8", "settled": "f8"} | fields
+    sizes = [np.dtype(kind).itemsize for kind in kinds.values()]
+    offsets = [sum(sizes[:k]) for k in range(len(sizes))]
+    return np.dtype(
+        {
+            "names": list(kinds),
+            "formats": list(kinds.values()),
+            "offsets": offsets,
+            "itemsize": itemsize,
+        }
+    )
+
+
+class Plain(NamedTuple):
+    """The paper's update, Algorithm 1, step 5: w <- w - eta phi'(p, y) x."""
+
+    CELL = _layout(32)  # not 24, so that no cell straddles two cache lines
+
+
+@body_of(step, Plain)
+def _(_update: Plain, cell: Any, rate: float, slope: float, x: float) -> None:
+    cell.weight -= rate * slope * x
+
+
+class Adaptive(NamedTuple):
+    """AdaGrad for each feature, in units of its largest value N: the scale of a feature is no matter.
+
+    With v = w N and gradient s = phi'(p, y) x / N:  G <- G + s^2,  v <- v - eta s / (beta + sqrt(G)).
+    The pull on v follows the same rate, eta g / (beta + sqrt(G)), which stands still while the
+    feature is absent, so the lazy form stays exact. When a larger |x| arrives, N grows to it
+    before the prediction; v stays, and so w falls, and G is measured in the new unit.
+    ``beta`` above zero keeps the first steps of a feature short, also when it comes back after a
+    sweep has forgotten it. G and N are kept in single precision.
+    """
+
+    beta: float = 1.0
+
+    CELL = _layout(32, energy="f4", scale="f4")
+
+
+@body_of(weight_at, Adaptive)
+def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+    reach = (update.beta + math.sqrt(np.float64(cell.energy))) * max(cell.scale, TINY)
+    return shrink(shrinkage, cell.weight, now - cell.settled, size / reach)
+
+
+@body_of(settle, Adaptive)
+def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+    w = weight_at(update, shrinkage, cell, now, size)
+    large = np.float32(abs(x))  # as the scale is kept, so that an equal x is not larger
+    if large > cell.scale:
+        ratio = np.float64(cell.scale) / large
+        w *= ratio
+        cell.energy *= ratio * ratio
+        cell.scale = large
+    cell.weight = w
+    cell.settled = now
+    return w
+
+
+@body_of(step, Adaptive)
+def _(update: Adaptive, cell: Any, rate: float, slope: float, x: float) -> None:
+    s = slope * x / cell.scale
+    cell.energy += s * s
+    cell.weight -= rate * s / ((update.beta + math.sqrt(np.float64(cell.energy))) * cell.scale)
+
+
+class Averaged(NamedTuple):
+    """`Plain`, and what leaves the learner is Theorem 3.2's mean of the weights over all steps.
+
+    ``total`` is the sum of the weight over the steps it has felt, the steps between two visits
+    added in closed form. A feature that ever had a weight has a mean, so none is swept.
+    """
+
+    CELL = _layout(32, total="f8")
+    counts_moments = True
+
+
+@body_of(settle, Averaged)
+def _(update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
+    cell.total += path_sum(shrinkage, cell.weight, now - cell.settled, size)
+    cell.weight = weight_at(update, shrinkage, cell, now, size)
+    cell.settled = now
+    return cell.weight
+
+
+@body_of(exported, Averaged)
+def _(
+    _update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int
+) -> float:
+    total = cell.total + path_sum(shrinkage, cell.weight, now - cell.settled, size)
+    return total / max(n_steps, 1)
+
+
+@body_of(alive, Averaged)
+def _(_update: Averaged, cell: Any, w: float) -> bool:
+    return w != 0.0 or cell.total != 0.0
+
+
+class Audited(NamedTuple):
+    """`Plain`, with the books that the regret bound of Theorem 3.1 needs; see `certificate`.
+
+    Over the moments felt, ``penalty`` sums |w| I(|w| <= theta) and ``exposure`` I(|w| <= theta).
+    """
+
+    CELL = _layout(64, penalty="f8", exposure="f8")
+    counts_moments = True
+
+
+@body_of(settle, Audited)
+def _(update: Audited, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
+    owed = now - cell.settled
+    if feels(shrinkage, cell.weight):
+        cell.penalty += abs(path_sum(shrinkage, cell.weight, owed, size))
+        cell.exposure += owed
+    cell.weight = weight_at(update, shrinkage, cell, now, size)
+    cell.settled = now
+    return cell.weight
+
+
+@body_of(alive, Audited)
+def _(_update: Audited, _cell: Any, _w: float) -> bool:
+    return True
+
+
+@body_of(weight_at, Plain, Averaged, Audited)
+def _(_update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+    return shrink(shrinkage, cell.weight, now - cell.settled, size)
+
+
+@body_of(settle, Plain)
+def _(update: Plain, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
+    cell.weight = weight_at(update, shrinkage, cell, now, size)
+    cell.settled = now
+    return cell.weight
+
+
+@body_of(step, Averaged, Audited)
+def _(_update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
+    cell.weight -= rate * slope * x
+
+
+@body_of(exported, Plain, Adaptive, Audited)
+def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps: int) -> float:
+    return weight_at(update, shrinkage, cell, now, size)
+
+
+@body_of(alive, Plain, Adaptive)
+def _(_update: Any, _cell: Any, w: float) -> bool:
+    return w != 0.0

@@ -1,0 +1,141 @@
+"""Every loss, shrinkage, update and schedule there is: the batteries run over these lists.
+
+Beside each loss and shrinkage stands what the reference makes of it, written from the paper and
+not from the code under test.
+"""
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import reference
+
+import dwindle
+from dwindle import Schedule
+
+
+class Loss(NamedTuple):
+    loss: Any
+    value: Any
+    slope: Any
+    labels: tuple[float, ...]
+
+
+def sign(v):
+    return (v > 0) - (v < 0)
+
+
+def clip(v, low, high):
+    return min(max(v, low), high)
+
+
+LOSSES = [
+    Loss(
+        dwindle.Squared(),
+        lambda p, y: (p - y) ** 2,
+        lambda p, y: 2 * (p - y),
+        (-1.5, 0.0, 0.25, 2.0),
+    ),
+    Loss(
+        dwindle.Logistic(),
+        lambda p, y: float(np.logaddexp(0.0, -p * y)),
+        lambda p, y: -y / (1 + math.exp(p * y)),
+        (-1.0, 1.0),
+    ),
+    Loss(
+        dwindle.Hinge(),
+        lambda p, y: max(0, 1 - p * y),
+        lambda p, y: -y if p * y < 1 else 0.0,
+        (-1.0, 1.0),
+    ),
+    Loss(
+        dwindle.Hinge(margin=0.3),
+        lambda p, y: max(0, 0.3 - p * y),
+        lambda p, y: -y if p * y < 0.3 else 0.0,
+        (-1.0, 1.0),
+    ),
+    Loss(
+        dwindle.ClippedSquared(),
+        lambda p, y: (
+            (p - y) ** 2
+            if 0 <= p <= 1
+            else (1 - y) ** 2 + 2 * (1 - y) * (p - 1)
+            if p > 1
+            else y**2 - 2 * y * p
+        ),
+        lambda p, y: 2 * (clip(p, 0, 1) - y),
+        (0.0, 0.25, 1.0),
+    ),
+    Loss(
+        dwindle.Quantile(tau=0.75),
+        lambda p, y: 0.75 * (y - p) if p <= y else 0.25 * (p - y),
+        lambda p, y: 0.0 if p == y else -0.75 if p < y else 0.25,
+        (-1.5, 0.0, 0.25, 2.0),
+    ),
+    Loss(
+        dwindle.Huber(delta=0.5),
+        lambda p, y: (p - y) ** 2 if abs(p - y) <= 0.5 else 0.5 * (2 * abs(p - y) - 0.5),
+        lambda p, y: 2 * (p - y) if abs(p - y) <= 0.5 else sign(p - y),
+        (-1.5, 0.0, 0.25, 2.0),
+    ),
+    Loss(
+        dwindle.Poisson(),
+        lambda p, y: math.exp(p) - y * p,
+        lambda p, y: math.exp(p) - y,
+        (0.0, 1.0, 3.0),
+    ),
+]
+
+# A shrinkage and the reference's.
+SHRINKAGES = [
+    (dwindle.Unshrunk(), lambda v, _a: v),
+    (dwindle.Truncation(gravity=0.0371), reference.t1),
+    (dwindle.Truncation(gravity=0.0371, every=3), reference.t1),
+    (
+        dwindle.Truncation(gravity=0.0371, threshold=0.2, every=2),
+        functools.partial(reference.t1, theta=0.2),
+    ),
+    (
+        dwindle.Truncation(gravity=0.0371, threshold=0.0371, every=2),
+        functools.partial(reference.t1, theta=0.0371),
+    ),
+    (dwindle.Rounding(threshold=0.05), functools.partial(reference.t0, theta=0.05)),
+    (dwindle.Rounding(threshold=0.05, every=4), functools.partial(reference.t0, theta=0.05)),
+    (dwindle.Subgradient(gravity=0.0371), reference.subgradient),
+    (dwindle.Subgradient(gravity=0.0371, every=3), reference.subgradient),
+]
+
+UPDATES = [
+    (dwindle.Plain(), reference.Plain),
+    (dwindle.Adaptive(), functools.partial(reference.Adaptive, 1.0)),
+    (dwindle.Adaptive(beta=0.25), functools.partial(reference.Adaptive, 0.25)),
+]
+
+SCHEDULES = [
+    Schedule(0.1),
+    Schedule(0.1, power=0.5),
+    Schedule(0.1, power=1.0, t0=10.0),
+    Schedule(0.1, pass_decay=0.5),
+    Schedule(0.1, power=0.3, t0=2.0, pass_decay=0.9),
+]
+
+
+def rates_of(schedule, n, passes_before):
+    """The rate of each of n steps, ``passes_before[i]`` passes having gone before step i."""
+    return [
+        schedule.rate
+        * (schedule.t0 / (schedule.t0 + i)) ** schedule.power
+        * schedule.pass_decay ** passes_before[i]
+        for i in range(n)
+    ]
+
+
+def pulls_of(shrinkage, rates):
+    """eta_i g_i with g_i = K g if i/K is an integer, and None where step i pulls nothing."""
+    return [
+        rate * shrinkage.every * getattr(shrinkage, "gravity", 0.0)
+        if (i + 1) % shrinkage.every == 0
+        else None
+        for i, rate in enumerate(rates)
+    ]
