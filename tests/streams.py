@@ -32,7 +32,7 @@ def batch_of(examples):
         np.array([x for _, x in entries], np.float64),
         [label for _, label, _ in examples],
         [importance for _, _, importance in examples],
-        [name for name, _ in entries],
+        names=[name for name, _ in entries],
     )
 
 

@@ -17,7 +17,8 @@ class Batch(NamedTuple):
 
     Make one with `from_dicts`, `from_csr` or `from_arrays`: they check that the numbers are finite,
     leave out values of 0, and give every array the one type that the kernels are compiled for.
-    Values, labels and importance are single precision.
+    All numbers but ``start`` and ``key`` are single precision. ``base`` is added to each
+    example's prediction.
     """
 
     start: NDArray[np.int64]
@@ -25,6 +26,7 @@ class Batch(NamedTuple):
     x: NDArray[np.float32]
     label: NDArray[np.float32] | None = None
     importance: NDArray[np.float32] | None = None
+    base: NDArray[np.float32] | None = None
     names: Sequence[str] | None = None
 
     @property
@@ -38,6 +40,7 @@ class Batch(NamedTuple):
         examples: Iterable[Features],
         label: ArrayLike | None = None,
         importance: ArrayLike | None = None,
+        base: ArrayLike | None = None,
     ) -> "Batch":
         """Examples given as {name: value}; {name: "text"} is the feature ``name=text`` of value 1.
 
@@ -69,7 +72,7 @@ class Batch(NamedTuple):
                     )
             start.append(len(names))
         key = np.fromiter(map(key_of, names), np.uint64, len(names))
-        return cls.from_arrays(start, key, values, label, importance, names)
+        return cls.from_arrays(start, key, values, label, importance, base, names)
 
     @classmethod
     def from_csr(
@@ -77,10 +80,11 @@ class Batch(NamedTuple):
         matrix: Any,
         label: ArrayLike | None = None,
         importance: ArrayLike | None = None,
+        base: ArrayLike | None = None,
     ) -> "Batch":
         """The rows of a scipy sparse matrix or array; column j is the feature named str(j)."""
         csr = matrix.tocsr()
-        return cls.from_arrays(csr.indptr, csr.indices, csr.data, label, importance)
+        return cls.from_arrays(csr.indptr, csr.indices, csr.data, label, importance, base)
 
     @classmethod
     def from_arrays(
@@ -90,6 +94,7 @@ class Batch(NamedTuple):
         x: ArrayLike,
         label: ArrayLike | None = None,
         importance: ArrayLike | None = None,
+        base: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> "Batch":
         """Compressed rows given as arrays: where each row starts, then keys and values."""
@@ -109,15 +114,16 @@ class Batch(NamedTuple):
         if names is not None and len(names) != len(keys):
             raise DataError(f"there are {len(keys)} keys, but {len(names)} names")
         n = len(starts) - 1
-        labels = None if label is None else _per_example(label, n, "label")
-        weights = None if importance is None else _per_example(importance, n, "importance")
+        labels = _per_example(label, n, "label")
+        weights = _per_example(importance, n, "importance")
+        bases = _per_example(base, n, "base")
         if weights is not None and (weights < 0).any():
             i = int(np.argmax(weights < 0))
             raise DataError(
                 f"example {i}: importance must be 0 or more, got {weights[i]} "
                 "(0 learns nothing from it)"
             )
-        batch = cls(starts, keys, values, labels, weights, names)
+        batch = cls(starts, keys, values, labels, weights, bases, names)
         return batch if np.all(values) else batch._without_zeros()
 
     def _without_zeros(self) -> "Batch":
@@ -166,7 +172,9 @@ def _numbers(numbers: ArrayLike, what: Callable[[int], str]) -> NDArray[np.float
     return _writable(single)
 
 
-def _per_example(numbers: ArrayLike, n: int, role: str) -> NDArray[np.float32]:
+def _per_example(numbers: ArrayLike | None, n: int, role: str) -> NDArray[np.float32] | None:
+    if numbers is None:
+        return None
     array = _numbers(np.atleast_1d(np.asarray(numbers)), lambda i: f"example {i}: the {role}")
     if len(array) != n:
         raise DataError(f"there are {n} examples, but {len(array)} values of {role}")

@@ -82,7 +82,8 @@ def certify(
         norm = np.bincount(row, batch.x.astype(np.float64) ** 2, len(n)) + float(intercept)
         terms = _look_up(comparator, batch.key) * batch.x
         constant = comparator_intercept * float(intercept)
-        rival = spread * (np.bincount(row, terms, len(n)) + constant)
+        base = 0.0 if batch.base is None else batch.base
+        rival = base + spread * (np.bincount(row, terms, len(n)) + constant)
         own += float(h @ values(learner.loss, prediction, label))
         other += float(h @ values(learner.loss, rival, label))
         a_max = max(a_max, float((h * spread**2 * norm).max(initial=0.0)))

@@ -46,6 +46,7 @@ def learn(
     x: Any,
     label: Any,
     importance: Any,
+    base: Any,
     at: int,
     rate: Any,
     pulled: Any,
@@ -68,7 +69,7 @@ def learn(
     ``pulled[at]`` is the clock and each cell's ``settled`` the part of it that weight has felt, so
     the weight still owes the difference. That one subtraction stands in for every visit skipped,
     because pulls compose. ``bias`` is the intercept's cell, whose x is ``constant`` (1, or 0 for
-    none). An example of importance 0 is predicted and leaves everything as it was.
+    none), ``base`` is added to each prediction. An example of importance 0 is predicted and leaves everything as it was.
 
     Stops before an example for whose features there might be no ``room``, or for which the window of
     the clock is spent, and after one whose prediction is not finite. Returns the index of that
@@ -89,9 +90,9 @@ def learn(
         spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if scaled else 1.0
         one = constant * spread
         if learns:
-            p = settle(update, UNSHRUNK, bias[0], seen, size, one) * one
+            p = base[i] + settle(update, UNSHRUNK, bias[0], seen, size, one) * one
         else:
-            p = weight_at(update, UNSHRUNK, bias[0], seen, size) * one
+            p = base[i] + weight_at(update, UNSHRUNK, bias[0], seen, size) * one
         for k in range(start[i], start[i + 1]):
             if k + AHEAD < len(key):
                 prefetch(cells, ((key[k + AHEAD] + ONE) * GOLDEN) >> shift)
@@ -134,6 +135,7 @@ def predict(
     start: Any,
     key: Any,
     x: Any,
+    base: Any,
     now: float,
     size: float,
     n_steps: int,
@@ -162,7 +164,7 @@ def predict(
             if cells[j].key == mark:
                 p += exported(update, shrinkage, cells[j], now, size, n_steps) * x[k]
         n = start[i + 1] - start[i]
-        prediction[i] = p / math.sqrt(max(n + constant, 1.0)) if scaled else p
+        prediction[i] = base[i] + (p / math.sqrt(max(n + constant, 1.0)) if scaled else p)
 
 
 @kernel

@@ -85,8 +85,7 @@ class Learner:
     def intercept(self) -> float:
         """The weight of the constant 1; never shrunk."""
         nothing = np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty(0, np.float32)
-        p = self._predicted(*nothing, scaled=False)
-        return float(p[0])
+        return float(self._predicted(Batch(*nothing), scaled=False)[0])
 
     def weights(self) -> dict[str, float]:
         """The weight of each live feature, by name, all pulls felt; the intercept is not among them."""
@@ -99,6 +98,7 @@ class Learner:
         A batch that does not fit the loss is refused before anything is learned from it.
         """
         label, importance = self.lessons(batch)
+        base = _or_all(batch.base, 0.0, batch)
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
         slots = np.empty(longest, np.uint64)
@@ -115,6 +115,7 @@ class Learner:
                 batch.x,
                 label,
                 importance,
+                base,
                 clock.at,
                 clock.rate,
                 clock.pulled,
@@ -151,7 +152,7 @@ class Learner:
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link; changes nothing."""
-        return self._predicted(batch.start, batch.key, batch.x, scaled=self.scaled)
+        return self._predicted(batch, scaled=self.scaled)
 
     def predict_one(self, features: Features) -> float:
         """The prediction for one example; changes nothing."""
@@ -169,19 +170,13 @@ class Learner:
         """
         self.table.sweep()
 
-    def _predicted(
-        self,
-        start: NDArray[np.int64],
-        key: NDArray[np.uint64],
-        x: NDArray[np.float32],
-        *,
-        scaled: bool,
-    ) -> NDArray[np.float64]:
-        prediction = np.empty(len(start) - 1)
+    def _predicted(self, batch: Batch, *, scaled: bool) -> NDArray[np.float64]:
+        prediction = np.empty(batch.n_examples)
         self._predict(
-            start,
-            key,
-            x,
+            batch.start,
+            batch.key,
+            batch.x,
+            _or_all(batch.base, 0.0, batch),
             self.clock.now,
             self.clock.size,
             self.clock.n_steps,
@@ -199,9 +194,7 @@ class Learner:
         """The labels and importances, if the loss can learn from them."""
         if batch.label is None:
             raise DataError("there is nothing to learn: the batch has no labels")
-        importance = batch.importance
-        if importance is None:
-            importance = np.ones(batch.n_examples, np.float32)
+        importance = _or_all(batch.importance, 1.0, batch)
         accepts = getattr(self.loss, "accepts", None)
         if accepts is not None:
             bad = ~accepts(batch.label) & (importance > 0)
@@ -224,6 +217,13 @@ class Learner:
             clock.open()
         if clock.size != size:
             self.table.settle(now, size)
+
+
+def _or_all(
+    given: NDArray[np.float32] | None, default: float, batch: Batch
+) -> NDArray[np.float32]:
+    """What is given of each example, or the default for all."""
+    return np.full(batch.n_examples, default, np.float32) if given is None else given
 
 
 def _check(shrinkage: Any, update: Any, schedule: Schedule) -> None:
