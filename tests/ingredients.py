@@ -9,9 +9,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import reference
 
 import dwindle
+import reference
 from dwindle import Schedule
 
 

@@ -1,5 +1,7 @@
 """Random streams of examples, as lists for the reference and as batches for the kernels."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -44,4 +46,4 @@ def cut(examples, seed):
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.integers(0, len(examples) + 1, rng.integers(0, 6)))
     bounds = [0, *cuts.tolist(), len(examples)]
-    return [examples[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [examples[a:b] for a, b in pairwise(bounds)]

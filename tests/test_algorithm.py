@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import reference
+from dwindle import Adaptive, Averaged, Learner, Plain, Truncation, Unshrunk
 from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES, pulls_of, rates_of
 from streams import batch_of, cut, seeds, stream
-
-from dwindle import Adaptive, Averaged, Learner, Plain, Truncation, Unshrunk
 
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))
 shrinkages = pytest.mark.parametrize("shrinkage", SHRINKAGES, ids=lambda pair: str(pair[0]))
@@ -131,7 +131,6 @@ def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(se
         if i in when:
             learner.sweep()
         assert learner.learn(batch_of([example]))[0] == pytest.approx(p, 1e-9, 1e-9)
-    if examples:
         agree(learner, weights)
 
 
@@ -143,7 +142,10 @@ def test_averaging_is_the_mean_of_the_weights_that_predicted(loss, seed):
     examples = [e for e in stream(seed, loss.labels) if e[2] > 0]
     if not examples:
         return
-    for shrinkage, shrink in ((Truncation(gravity=0.02), reference.t1), (Unshrunk(), lambda v, _: v)):
+    for shrinkage, shrink in (
+        (Truncation(gravity=0.02), reference.t1),
+        (Unshrunk(), lambda v, _: v),
+    ):
         learner = Learner(loss.loss, shrinkage, Averaged(), 0.1)
         rates = [0.1] * len(examples)
         run = reference.learn(

@@ -20,9 +20,7 @@ def same(a, b):
 
 def test_dicts_csr_and_arrays_make_the_same_batch():
     from_dicts = Batch.from_dicts([{"0": 1.5, "2": -1}, {}, {"7": True}], [1, -1, 1], [1, 2, 0])
-    matrix = scipy.sparse.csr_array(
-        ([1.5, -1.0, 1.0], ([0, 0, 2], [0, 2, 7])), shape=(3, 8)
-    )
+    matrix = scipy.sparse.csr_array(([1.5, -1.0, 1.0], ([0, 0, 2], [0, 2, 7])), shape=(3, 8))
     from_csr = Batch.from_csr(matrix, np.array([1, -1, 1]), [1, 2, 0])
     from_arrays = Batch.from_arrays([0, 2, 2, 3], [0, 2, 7], [1.5, -1, 1], [1, -1, 1], [1, 2, 0])
     assert same(from_dicts, from_csr)
@@ -77,28 +75,76 @@ def test_a_value_that_is_text_is_the_feature_name_equals_text():
 
 
 BAD = [
-    (lambda: Batch.from_dicts([{"a": 1}, {"b": float("nan")}]), "example 1: the value of feature 'b' is nan, not finite"),
-    (lambda: Batch.from_dicts([{"a": float("inf")}]), "example 0: the value of feature 'a' is inf, not finite"),
-    (lambda: Batch.from_dicts([{"a": 1e39}]), "example 0: the value of feature 'a' is 1e+39, too large for single precision"),
-    (lambda: Batch.from_dicts([{"a": None}]), "example 0: feature 'a' must be a number or a string, got None"),
-    (lambda: Batch.from_dicts([{3: 1.0}]), "example 0: a feature's name must be a string, got 3 (write '3')"),
+    (
+        lambda: Batch.from_dicts([{"a": 1}, {"b": float("nan")}]),
+        "example 1: the value of feature 'b' is nan, not finite",
+    ),
+    (
+        lambda: Batch.from_dicts([{"a": float("inf")}]),
+        "example 0: the value of feature 'a' is inf, not finite",
+    ),
+    (
+        lambda: Batch.from_dicts([{"a": 1e39}]),
+        "example 0: the value of feature 'a' is 1e+39, too large for single precision",
+    ),
+    (
+        lambda: Batch.from_dicts([{"a": None}]),
+        "example 0: feature 'a' must be a number or a string, got None",
+    ),
+    (
+        lambda: Batch.from_dicts([{3: 1.0}]),
+        "example 0: a feature's name must be a string, got 3 (write '3')",
+    ),
     (lambda: Batch.from_dicts([["a"]]), "example 0: expected a dict of name: value, got list"),
-    (lambda: Batch.from_dicts([{"a": 1}] * 3, [1, 2, float("nan")]), "example 2: the label is nan, not finite"),
+    (
+        lambda: Batch.from_dicts([{"a": 1}] * 3, [1, 2, float("nan")]),
+        "example 2: the label is nan, not finite",
+    ),
     (lambda: Batch.from_dicts([{"a": 1}], ["spam"]), "expected one row of numbers, got <U4 (1,)"),
     (lambda: Batch.from_dicts([{"a": 1}], [1, 2]), "there are 1 examples, but 2 values of label"),
-    (lambda: Batch.from_dicts([{"a": 1}], [1], [-1]), "example 0: importance must be 0 or more, got -1.0 (0 learns nothing from it)"),
-    (lambda: Batch.from_dicts([{"a": 1}], [1], [float("inf")]), "example 0: the importance is inf, not finite"),
-    (lambda: Batch.from_arrays([0, 2, 1], [1], [1.0]), "example 1: it starts at 2 but ends before, at 1"),
+    (
+        lambda: Batch.from_dicts([{"a": 1}], [1], [-1]),
+        "example 0: importance must be 0 or more, got -1.0 (0 learns nothing from it)",
+    ),
+    (
+        lambda: Batch.from_dicts([{"a": 1}], [1], [float("inf")]),
+        "example 0: the importance is inf, not finite",
+    ),
+    (
+        lambda: Batch.from_arrays([0, 2, 1], [1], [1.0]),
+        "example 1: it starts at 2 but ends before, at 1",
+    ),
     (lambda: Batch.from_arrays([1, 2], [1], [1.0]), "start must begin with 0, got 1"),
     (lambda: Batch.from_arrays([0, 2], [1], [1.0]), "start ends at 2, but there are 1 keys"),
     (lambda: Batch.from_arrays([0, 1], [1], [1.0, 2.0]), "there are 1 keys, but 2 values"),
-    (lambda: Batch.from_arrays([0, 1], [1], [1.0], names=["a", "b"]), "there are 1 keys, but 2 names"),
-    (lambda: Batch.from_arrays([0, 1], [-4], [1.0]), "a key must be between 0 and 18446744073709551614, got -4"),
-    (lambda: Batch.from_arrays([0, 1], np.array([2**64 - 1], np.uint64), [1.0]), "a key must be between 0 and 18446744073709551614, got 18446744073709551615"),
-    (lambda: Batch.from_arrays([0, 1], [1.5], [1.0]), "keys must be one row of integers, got float64 (1,)"),
-    (lambda: Batch.from_arrays([], [1], [1.0]), "start must be one row of integers, got float64 (0,)"),
-    (lambda: Batch.from_arrays([0, 1], [1], [[1.0]]), "expected one row of numbers, got float64 (1, 1)"),
-    (lambda: Batch.from_csr(scipy.sparse.csr_array([[np.nan, 1]])), "example 0: the value of feature 0 is nan, not finite"),
+    (
+        lambda: Batch.from_arrays([0, 1], [1], [1.0], names=["a", "b"]),
+        "there are 1 keys, but 2 names",
+    ),
+    (
+        lambda: Batch.from_arrays([0, 1], [-4], [1.0]),
+        "a key must be between 0 and 18446744073709551614, got -4",
+    ),
+    (
+        lambda: Batch.from_arrays([0, 1], np.array([2**64 - 1], np.uint64), [1.0]),
+        "a key must be between 0 and 18446744073709551614, got 18446744073709551615",
+    ),
+    (
+        lambda: Batch.from_arrays([0, 1], [1.5], [1.0]),
+        "keys must be one row of integers, got float64 (1,)",
+    ),
+    (
+        lambda: Batch.from_arrays([], [1], [1.0]),
+        "start must be one row of integers, got float64 (0,)",
+    ),
+    (
+        lambda: Batch.from_arrays([0, 1], [1], [[1.0]]),
+        "expected one row of numbers, got float64 (1, 1)",
+    ),
+    (
+        lambda: Batch.from_csr(scipy.sparse.csr_array([[np.nan, 1]])),
+        "example 0: the value of feature 0 is nan, not finite",
+    ),
 ]
 
 
@@ -113,13 +159,19 @@ def test_bad_input_is_refused_in_one_line_that_says_where(make, message):
 def test_a_name_is_hashed_by_xxh64_seeded_by_the_namespace(name):
     raw = name.encode("utf-8", "surrogatepass")
     plain_number = name.isascii() and name.isdecimal() and str(int(name)) == name
-    expected = int(name) if plain_number else xxhash.xxh64(raw, xxhash.xxh64_intdigest(b"")).intdigest()
+    expected = (
+        int(name) if plain_number else xxhash.xxh64(raw, xxhash.xxh64_intdigest(b"")).intdigest()
+    )
     assert key_of(name) == min(expected, LARGEST) or int(name) > LARGEST
 
 
-@pytest.mark.parametrize("name", ["012", "-1", "+1", "1.0", "1_0", " 1", "²", "٣", "9" * 30, str(2**64 - 1)])
+@pytest.mark.parametrize(
+    "name", ["012", "-1", "+1", "1.0", "1_0", " 1", "²", "٣", "9" * 30, str(2**64 - 1)]
+)
 def test_only_a_plain_decimal_integer_is_its_own_key(name):
-    assert key_of(name) == min(xxhash.xxh64_intdigest(name.encode(), xxhash.xxh64_intdigest(b"")), LARGEST)
+    assert key_of(name) == min(
+        xxhash.xxh64_intdigest(name.encode(), xxhash.xxh64_intdigest(b"")), LARGEST
+    )
 
 
 def test_the_largest_number_is_its_own_key():

@@ -128,14 +128,19 @@ def state(learner):
 REFUSED = [
     (Logistic(), {"a": 1}, 0, "example 0: with Logistic a label must be -1 or 1, got 0"),
     (Hinge(), {"a": 1}, 2, "example 0: with Hinge a label must be -1 or 1, got 2"),
-    (ClippedSquared(), {"a": 1}, -1, "example 0: with ClippedSquared a label must be between 0 and 1, got -1"),
+    (
+        ClippedSquared(),
+        {"a": 1},
+        -1,
+        "example 0: with ClippedSquared a label must be between 0 and 1, got -1",
+    ),
     (Poisson(), {"a": 1}, -1, "example 0: with Poisson a label must be 0 or more, got -1"),
     (Squared(), {"a": math.nan}, 1, "example 0: the value of feature 'a' is nan, not finite"),
     (Squared(), {"a": 1}, math.inf, "example 0: the label is inf, not finite"),
 ]
 
 
-@pytest.mark.parametrize(("loss", "features", "label", "message"), REFUSED, ids=lambda x: str(x))
+@pytest.mark.parametrize(("loss", "features", "label", "message"), REFUSED, ids=str)
 def test_bad_input_says_what_and_where_and_changes_nothing(loss, features, label, message):
     learner = Learner(loss, Truncation(0.01), Plain(), 0.1)
     learner.learn_one({"a": 1}, 1)
@@ -169,7 +174,9 @@ def test_a_batch_without_labels_can_be_predicted_but_not_learned_from():
 def test_a_run_that_diverges_is_stopped_with_a_sentence():
     learner = Learner(Squared(), Unshrunk(), Plain(), 1e3)
     examples = Batch.from_dicts([{"a": 1e3}] * 200, [1] * 200)
-    with pytest.raises(DivergedError, match=r"example \d+: the prediction is .*; lower the rate \(it is 1000\)"):
+    with pytest.raises(
+        DivergedError, match=r"example \d+: the prediction is .*; lower the rate \(it is 1000\)"
+    ):
         learner.learn(examples)
 
 
@@ -193,7 +200,10 @@ CONTRADICTIONS = [
     ({"rate": Schedule(0.1, t0=0)}, "t0 must be finite and above 0, got 0.0"),
     ({"shrinkage": Truncation(-1)}, "gravity must be 0 or more, got -1"),
     ({"shrinkage": Truncation(math.nan)}, "gravity must be 0 or more, got nan"),
-    ({"shrinkage": Truncation(math.inf)}, "gravity must be finite; Rounding removes weights at once"),
+    (
+        {"shrinkage": Truncation(math.inf)},
+        "gravity must be finite; Rounding removes weights at once",
+    ),
     ({"shrinkage": Truncation(1, threshold=-1)}, "threshold must be 0 or more, got -1"),
     ({"shrinkage": Rounding(0.1, every=0)}, "every must be a whole number, 1 or more, got 0"),
     ({"shrinkage": Rounding(0.1, every=2.5)}, "every must be a whole number, 1 or more, got 2.5"),
@@ -237,7 +247,9 @@ CONTRADICTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), CONTRADICTIONS, ids=[m for _, m in CONTRADICTIONS])
+@pytest.mark.parametrize(
+    ("settings", "message"), CONTRADICTIONS, ids=[m for _, m in CONTRADICTIONS]
+)
 def test_settings_that_contradict_each_other_are_refused_by_name(settings, message):
     with pytest.raises((ValueError, TypeError)) as caught:
         Learner(**settings)

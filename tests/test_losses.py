@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ingredients import LOSSES
 
 from dwindle import (
     ClippedSquared,
@@ -17,6 +16,7 @@ from dwindle import (
     kernels,
 )
 from dwindle.losses import slope, value
+from ingredients import LOSSES
 
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))
 predictions = st.floats(-30, 30)

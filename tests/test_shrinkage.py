@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from streams import batch_of, seeds, stream
 
+import reference
 from dwindle import Learner, Plain, Rounding, Squared, Subgradient, Truncation, Unshrunk
 from dwindle.shrinkage import path_sum, shrink
+from streams import batch_of, seeds, stream
 
 weights = st.floats(-10, 10)
 pulls = st.floats(0, 5)

@@ -1,6 +1,5 @@
 """Numba, in one place: how a kernel is compiled, specialised by class, cached and prefetched."""
 
-import functools
 import types as pytypes
 from collections.abc import Callable
 from hashlib import sha256
@@ -12,21 +11,27 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from dwindle._dispatch import bodies, sources
+from dwindle.registry import bodies, sources
 
 # What every kernel is made of whatever its ingredients. `sources` adds the ingredients' own files.
-_ALWAYS = sha256(b"".join((Path(__file__).parent / f).read_bytes() for f in ("_jit.py", "kernels.py")))
+_ALWAYS = sha256(
+    b"".join((Path(__file__).parent / f).read_bytes() for f in ("_jit.py", "kernels.py"))
+)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 
-def teach(generic: Callable[..., Any]) -> None:
-    """Let Numba choose the body of ``generic`` by the class of its first argument."""
-    known = bodies(generic)
+def teach(*generics: Callable[..., Any]) -> None:
+    """Let Numba choose the body of each generic by the class of its first argument."""
+    for generic in generics:
+        overload(generic, strict=False)(_chooser(bodies(generic)))
 
-    @overload(generic, strict=False)
-    def resolve(chosen: Any, *_: Any) -> Callable[..., Any] | None:
+
+def _chooser(known: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
+    def choose(chosen: Any, *_: Any) -> Callable[..., Any] | None:
         return known.get(getattr(chosen, "instance_class", type(None)))
+
+    return choose
 
 
 class Kernel:
@@ -40,7 +45,7 @@ class Kernel:
     def __init__(self, function: pytypes.FunctionType) -> None:
         self.function = function
         self._stamped: dict[int, Callable[..., Any]] = {}
-        functools.update_wrapper(self, function)
+        self.__doc__ = function.__doc__
 
     def of(self, *ingredients: object) -> Callable[..., Any]:
         """The compiled loop for ingredients of these classes."""
@@ -48,10 +53,16 @@ class Kernel:
         stamp = int(digest[:15], 16)  # an int: a str default would cost 7 us a call
         if stamp not in self._stamped:
             f = self.function
-            clone = pytypes.FunctionType(f.__code__, f.__globals__, f.__name__, (stamp,), f.__closure__)
+            clone = pytypes.FunctionType(
+                f.__code__, f.__globals__, f.__name__, (stamp,), f.__closure__
+            )
             clone.__qualname__, clone.__module__ = f.__qualname__, f.__module__
             self._stamped[stamp] = compiled(clone)
         return self._stamped[stamp]
+
+    def compiled(self) -> list[Any]:
+        """Numba's dispatchers made so far, for looking into them."""
+        return list(self._stamped.values())
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
@@ -61,7 +72,7 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 
 @intrinsic
-def prefetch(_typing: Any, array: Any, index: Any) -> Any:
+def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index]``; changes nothing else."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -81,3 +92,6 @@ def prefetch(_typing: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, index), codegen
+
+
+prefetch: Any = _prefetch  # called with the array and the index; Numba adds the first argument

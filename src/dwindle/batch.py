@@ -1,7 +1,7 @@
 """A run of examples, checked once at the door."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from dwindle.errors import DataError
 from dwindle.hashing import LARGEST, key_of
 
+Kind = TypeVar("Kind", bound=np.generic)
 Features = Mapping[str, float | str | bool]
 
 
 class Batch(NamedTuple):
-    """Examples as a compressed sparse matrix: row i is ``key[start[i]:start[i+1]]`` and likewise ``x``.
+    """Examples as a compressed sparse matrix: row i is from ``start[i]`` to ``start[i + 1]``.
 
     Make one with `from_dicts`, `from_csr` or `from_arrays`: they check that the numbers are finite,
     leave out values of 0, and give every array the one type that the kernels are compiled for.
@@ -51,7 +52,7 @@ class Batch(NamedTuple):
         values: list[Any] = []
         start = [0]
         for i, features in enumerate(examples):
-            if not isinstance(features, Mapping):
+            if not isinstance(features, Mapping):  # type: ignore[unreachable]
                 kind = type(features).__name__
                 raise DataError(f"example {i}: expected a dict of name: value, got {kind}")
             for name, value in features.items():
@@ -129,7 +130,7 @@ class Batch(NamedTuple):
     def _without_zeros(self) -> "Batch":
         """The same examples with the features whose value is 0 left out."""
         kept = np.flatnonzero(self.x)
-        names = None if self.names is None else [self.names[k] for k in kept]
+        names = None if self.names is None else [self.names[int(k)] for k in kept]
         start = np.searchsorted(kept, self.start)
         return self._replace(start=start, key=self.key[kept], x=self.x[kept], names=names)
 
@@ -143,7 +144,9 @@ def _starts(start: ArrayLike) -> NDArray[np.int64]:
         raise DataError(f"start must begin with 0, got {starts[0]}")
     if (np.diff(starts) < 0).any():
         i = int(np.argmax(np.diff(starts) < 0))
-        raise DataError(f"example {i}: it starts at {starts[i]} but ends before, at {starts[i + 1]}")
+        raise DataError(
+            f"example {i}: it starts at {starts[i]} but ends before, at {starts[i + 1]}"
+        )
     return _writable(starts)
 
 
@@ -181,6 +184,6 @@ def _per_example(numbers: ArrayLike | None, n: int, role: str) -> NDArray[np.flo
     return array
 
 
-def _writable(array: Any) -> Any:
+def _writable(array: NDArray[Kind]) -> NDArray[Kind]:
     """To Numba a read-only array is another type, and would compile the kernel again."""
     return array if array.flags.writeable else array.copy()

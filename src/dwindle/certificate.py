@@ -52,7 +52,7 @@ def certify(
     intercept: bool = True,
     scaled: bool = False,
 ) -> Certificate:
-    """Run the paper's algorithm on a stream; return both sides of its bound against ``comparator``.
+    """Run the paper's algorithm on a stream; returns both sides of its bound.
 
     The gravity that Algorithm 1 exerts before step i + 1's prediction is the theorem's g_i, and its
     last one is 0, so the weights the theorem speaks of are those that predicted. The intercept is
@@ -60,14 +60,15 @@ def certify(
 
     >>> batch = Batch.from_dicts([{"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}], [1, -1, 1, -1])
     >>> from dwindle import Logistic
-    >>> certify([batch], {"a": 1, "b": -1}, loss=Logistic(), shrinkage=Truncation(0.01), rate=0.5).holds
+    >>> settings = {"loss": Logistic(), "shrinkage": Truncation(gravity=0.01), "rate": 0.5}
+    >>> certify([batch], {"a": 1, "b": -1}, **settings).holds
     True
     """
     if not isinstance(shrinkage, Truncation | Unshrunk):
         raise TypeError(f"Theorem 3.1 is about truncated gradient, not {shrinkage}")
     if not hasattr(loss, "slope_bound"):
         raise TypeError(
-            f"Theorem 3.1 needs A and B with |gradient|^2 <= A loss + B; {loss} has no slope_bound()"
+            f"Theorem 3.1 needs A and B with |gradient|^2 <= A L + B: {loss} has no slope_bound()"
         )
     learner = Learner(loss, shrinkage, Audited(), float(rate), intercept=intercept, scaled=scaled)
     values = kernels.values.of(loss)

@@ -50,6 +50,12 @@ class Clock:
         """Whether the window is used up."""
         return self.at == len(self.pulled) - 1
 
+    def skip(self, n_steps: int) -> int:
+        """Take up to n steps at once, as many as the window has; returns how many."""
+        n = min(n_steps, len(self.pulled) - 1 - self.at)
+        self.at += n
+        return n
+
     def next_pass(self) -> None:
         """The rates from here on are those of the next pass."""
         self.passes += 1

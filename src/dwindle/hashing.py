@@ -1,24 +1,30 @@
 """From the name of a feature to its 64-bit key."""
 
+from functools import lru_cache
+
 import xxhash
 
 LARGEST = 2**64 - 2  # the table marks an empty cell with the one key above
 
-# XXH64 of the name seeded by XXH64 of the namespace; the default namespace is the empty string.
-_DEFAULT_SEED = xxhash.xxh64_intdigest(b"")
+
+@lru_cache(maxsize=4096)
+def seed_of(namespace: str) -> int:
+    """The seed for the names of a namespace: its own XXH64. The default namespace is ""."""
+    return xxhash.xxh64_intdigest(namespace.encode("utf-8", "surrogatepass"))
 
 
-def key_of(name: str) -> int:
-    """The key of a feature in the default namespace.
+def key_of(name: str, namespace: str = "") -> int:
+    """The key of a feature: XXH64 of its name, seeded by its namespace.
 
-    A plain decimal integer is its own key, so that column 12 of a matrix and the name "12" are the
-    same feature; any other name is hashed.
+    A plain decimal integer in the default namespace is its own key, so that column 12 of a matrix
+    and the name "12" are the same feature.
 
-    >>> key_of("12"), key_of("012") == 12, key_of("price")
-    (12, False, 7182439420440966573)
+    >>> key_of("12"), key_of("012") == 12, key_of("12", "user") == 12, key_of("price")
+    (12, False, False, 13983567879279552680)
     """
-    if name.isdecimal() and name.isascii():
+    if not namespace and name.isdecimal() and name.isascii():
         number = int(name) if len(name) <= 20 else LARGEST + 1
         if number <= LARGEST and str(number) == name:
             return number
-    return min(xxhash.xxh64_intdigest(name.encode("utf-8", "surrogatepass"), _DEFAULT_SEED), LARGEST)
+    raw = name.encode("utf-8", "surrogatepass")
+    return min(xxhash.xxh64_intdigest(raw, seed_of(namespace)), LARGEST)

@@ -10,17 +10,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import int64, uint64
+from numba import uint64
 
 from dwindle._jit import compiled, kernel, prefetch, teach
 from dwindle.losses import slope, value
 from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
 from dwindle.updates import alive, exported, settle, step, weight_at
 
-for _generic in (value, slope, shrink, lags, feels, path_sum):
-    teach(_generic)
-for _generic in (weight_at, settle, step, exported, alive):
-    teach(_generic)
+teach(value, slope, shrink, lags, feels, path_sum, weight_at, settle, step, exported, alive)
 
 AHEAD = 32  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
@@ -69,10 +66,11 @@ def learn(
     ``pulled[at]`` is the clock and each cell's ``settled`` the part of it that weight has felt, so
     the weight still owes the difference. That one subtraction stands in for every visit skipped,
     because pulls compose. ``bias`` is the intercept's cell, whose x is ``constant`` (1, or 0 for
-    none), ``base`` is added to each prediction. An example of importance 0 is predicted and leaves everything as it was.
+    none), and ``base`` is added to each prediction. An example of importance 0 is predicted and
+    leaves everything as it was.
 
-    Stops before an example for whose features there might be no ``room``, or for which the window of
-    the clock is spent, and after one whose prediction is not finite. Returns the index of that
+    Stops before an example for whose features there might be no ``room``, or for which the clock's
+    window is spent, and after one whose prediction is not finite. Returns the index of that
     example, the clock's ``at`` and how many places of new keys are in ``fresh``.
     """
     mask = uint64(len(cells) - 1)
@@ -240,7 +238,7 @@ def weights(
     weight: Any,
     stamp: int = 0,
 ) -> int:
-    """How many weights are not zero; those for which there is space stand in ``key`` and ``weight``."""
+    """How many weights are not zero; those that fit stand in ``key`` and ``weight``."""
     n = 0
     for j in range(len(cells)):
         if cells[j].key != 0:
@@ -258,7 +256,7 @@ def probes(cells: Any, key: Any, stamp: int = 0) -> int:
     """How many cells are looked at to find all of ``key``, or to find that they are not there."""
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
-    n = int64(0)
+    n = 0
     for k in range(len(key)):
         mark = key[k] + ONE
         j = (mark * GOLDEN) >> shift

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
-from dwindle._dispatch import exact, require
 from dwindle.batch import Batch, Features
 from dwindle.clock import Clock
 from dwindle.errors import DataError, DivergedError
 from dwindle.losses import Logistic, slope, value
+from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
 from dwindle.table import Table
@@ -62,7 +62,7 @@ class Learner:
         counts_moments = any(getattr(i, "counts_moments", False) for i in (shrinkage, update))
         self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
         self.table = Table(self.shrinkage, self.update, self.clock)
-        self._bias = np.zeros(1, self.update.CELL).view(np.recarray)
+        self._bias = np.zeros(1, self.update.cell()).view(np.recarray)
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
 
@@ -88,7 +88,7 @@ class Learner:
         return float(self._predicted(Batch(*nothing), scaled=False)[0])
 
     def weights(self) -> dict[str, float]:
-        """The weight of each live feature, by name, all pulls felt; the intercept is not among them."""
+        """The weight of each live feature by name, all pulls felt, without the intercept."""
         key, weight = self.table.weights()
         return dict(zip(self.table.names.of(key.tolist()), weight.tolist(), strict=True))
 
@@ -159,8 +159,20 @@ class Learner:
         return float(self.predict(Batch.from_dicts([features]))[0])
 
     def next_pass(self) -> None:
-        """The data begins anew: from here on the rate is multiplied by the schedule's pass_decay."""
+        """The data begins anew: from here on the rate is lower by the schedule's pass_decay."""
         self._wind(next_pass=True)
+
+    def rest(self, n_steps: int = 1) -> None:
+        """Let steps pass without an example: the pulls go on, nothing is learned.
+
+        Algorithm 1 pulls before it predicts, so the features of the last examples have not felt
+        the pull that follows them. At the end of a run, ``rest(K)`` is that pull: section 3 writes
+        it into the last update.
+        """
+        while n_steps > 0:
+            if self.clock.spent:
+                self._wind()
+            n_steps -= self.clock.skip(n_steps)
 
     def sweep(self) -> None:
         """Give back the memory of features whose weight has come to zero.
@@ -208,7 +220,7 @@ class Learner:
         return batch.label, importance
 
     def _wind(self, *, next_pass: bool = False) -> None:
-        """Open the clock's next window; if a moment's size changes there, settle every weight first."""
+        """Open the clock's next window, settling every weight if a moment's size changes there."""
         clock = self.clock
         now, size = clock.now, clock.size
         if next_pass:
@@ -219,9 +231,7 @@ class Learner:
             self.table.settle(now, size)
 
 
-def _or_all(
-    given: NDArray[np.float32] | None, default: float, batch: Batch
-) -> NDArray[np.float32]:
+def _or_all(given: NDArray[np.float32] | None, default: float, batch: Batch) -> NDArray[np.float32]:
     """What is given of each example, or the default for all."""
     return np.full(batch.n_examples, default, np.float32) if given is None else given
 
@@ -241,7 +251,7 @@ def _check(shrinkage: Any, update: Any, schedule: Schedule) -> None:
         raise ValueError(f"beta must be finite and above 0, got {update.beta}")
     if isinstance(update, Averaged):
         if not isinstance(shrinkage, Truncation | Unshrunk):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
                 f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
             )
         if shrinkage.every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:

@@ -19,23 +19,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._dispatch import body_of, by_class
+from dwindle.registry import body_of, by_class
 
 Labels = NDArray[np.float32]
 
 
 @by_class
-def value(loss: Any, p: float, y: float) -> float:  # type: ignore[empty-body]
+def value(loss: Any, p: float, y: float) -> float:
     """phi(p, y)."""
 
 
 @by_class
-def slope(loss: Any, p: float, y: float) -> float:  # type: ignore[empty-body]
-    """d phi / d p at (p, y)."""
+def slope(loss: Any, p: float, y: float) -> float:
+    """D phi / d p at (p, y)."""
 
 
 class Squared(NamedTuple):
-    """phi(p, y) = (p - y)^2, with the paper's slope 2 (p - y); scikit-learn and others halve both."""
+    """phi(p, y) = (p - y)^2 with the paper's slope, 2 (p - y); scikit-learn halves both."""
 
     def slope_bound(self) -> tuple[float, float]:
         """(2 d)^2 = 4 d^2."""
@@ -55,11 +55,14 @@ def _(_loss: Squared, p: float, y: float) -> float:
 class Logistic(NamedTuple):
     """phi(p, y) = ln(1 + exp(-p y)) for y in {-1, +1}."""
 
-    wants = "-1 or 1"
+    @property
+    def wants(self) -> str:
+        """The labels in words."""
+        return "-1 or 1"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
         """Labels are signs."""
-        return np.abs(label) == 1
+        return np.asarray(np.abs(label) == 1)
 
     def slope_bound(self) -> tuple[float, float]:
         """|slope| = 1 / (1 + exp(p y)) < 1."""
@@ -81,11 +84,15 @@ class Hinge(NamedTuple):
     """phi(p, y) = max(0, margin - p y) for y in {-1, +1}; slope 0 at the kink."""
 
     margin: float = 1.0
-    wants = "-1 or 1"
+
+    @property
+    def wants(self) -> str:
+        """The labels in words."""
+        return "-1 or 1"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
         """Labels are signs."""
-        return np.abs(label) == 1
+        return np.asarray(np.abs(label) == 1)
 
     def slope_bound(self) -> tuple[float, float]:
         """|slope| is 0 or 1."""
@@ -108,7 +115,10 @@ class ClippedSquared(NamedTuple):
     phi(p, y) = (q - y)^2 + 2 (q - y) (p - q), where q is p clipped to [0, 1]; slope 2 (q - y).
     """
 
-    wants = "between 0 and 1"
+    @property
+    def wants(self) -> str:
+        """The labels in words."""
+        return "between 0 and 1"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
         """Outside [0, 1] the loss would not be convex."""
@@ -183,7 +193,10 @@ class Poisson(NamedTuple):
     No A and B of Assumption 3.1 exist: slope^2 grows as exp(2 p), the loss as exp(p).
     """
 
-    wants = "0 or more"
+    @property
+    def wants(self) -> str:
+        """The labels in words."""
+        return "0 or more"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
         """Labels are counts or rates."""

@@ -6,7 +6,7 @@ from scipy.stats import rankdata
 
 
 def auc(prediction: ArrayLike, label: ArrayLike) -> float:
-    """The area under the ROC curve, exact: the chance that a positive outranks a negative, ties half.
+    """The area under the ROC curve, exact: how often a positive outranks a negative, ties half.
 
     >>> auc([0.1, 0.4, 0.35, 0.8], [-1, -1, 1, 1])
     0.75

@@ -16,28 +16,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._dispatch import body_of, by_class
+from dwindle.registry import body_of, by_class
 
 Rates = NDArray[np.float64]
 
 
 @by_class
-def shrink(shrinkage: Any, v: float, owed: float, size: float) -> float:  # type: ignore[empty-body]
+def shrink(shrinkage: Any, v: float, owed: float, size: float) -> float:
     """The weight v after everything it owes."""
 
 
 @by_class
-def lags(shrinkage: Any) -> bool:  # type: ignore[empty-body]
-    """Whether step i's pull belongs to its update (the sub-gradient's) or comes before its prediction."""
+def lags(shrinkage: Any) -> bool:
+    """Whether a step's pull is part of its update; else it comes before the prediction."""
 
 
 @by_class
-def feels(shrinkage: Any, v: float) -> bool:  # type: ignore[empty-body]
+def feels(shrinkage: Any, v: float) -> bool:
     """Whether the pull acts on a weight of v: I(|v| <= theta). Once true it stays so, at rest."""
 
 
 @by_class
-def path_sum(shrinkage: Any, v: float, owed: float, size: float) -> float:  # type: ignore[empty-body]
+def path_sum(shrinkage: Any, v: float, owed: float, size: float) -> float:
     """The sum of the values that v takes at each of ``owed`` moments of equal ``size``."""
 
 
@@ -115,7 +115,11 @@ class Subgradient(NamedTuple):
 
     gravity: float
     every: int = 1
-    counts_moments = True
+
+    @property
+    def counts_moments(self) -> bool:
+        """A moment is not the sum of its parts: how many there were is what matters."""
+        return True
 
     def pull(self, rate: Rates) -> Rates:
         """eta_i g_i, where g_i = K g."""
@@ -126,7 +130,7 @@ class Subgradient(NamedTuple):
 def _(_shrinkage: Subgradient, v: float, owed: float, size: float) -> float:
     if size <= 0.0:
         return v
-    n = np.floor(abs(v) / size)  # pulls before v is within one pull of zero, or at it
+    n = float(np.floor(abs(v) / size))  # pulls before v is within one pull of zero, or at it
     if owed <= n:
         return math.copysign(abs(v) - owed * size, v)
     rest = abs(v) - n * size
@@ -138,7 +142,10 @@ def _(_shrinkage: Subgradient, v: float, owed: float, size: float) -> float:
 class Unshrunk(NamedTuple):
     """No shrinkage: plain gradient descent."""
 
-    every = 1
+    @property
+    def every(self) -> int:
+        """Every step is as good as any."""
+        return 1
 
     def pull(self, rate: Rates) -> Rates:
         """Nothing pulls."""

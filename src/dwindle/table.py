@@ -1,4 +1,4 @@
-"""The table of live features: memory in proportion to the features alive, not to those ever seen."""
+"""The table of live features: memory goes with the features alive, not with those ever seen."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class Table:
         return int(LOAD * len(self.cells)) - self.used
 
     def make_room(self, n: int) -> None:
-        """Sweep, then double until n more features may enter and half the table is free for more."""
+        """Sweep, then double until n more features may enter and half of it is free for more."""
         self.sweep()
         n_cells = len(self.cells)
         while self.used + max(self.used, n) > int(LOAD * n_cells):
@@ -86,4 +86,4 @@ class Table:
 
 
 def _empty(update: Any, n_cells: int) -> Any:
-    return np.zeros(n_cells, update.CELL).view(np.recarray)
+    return np.zeros(n_cells, update.cell()).view(np.recarray)

@@ -1,6 +1,6 @@
 """Updates: how a weight moves when an example disagrees with it, and what a cell must remember.
 
-An update is a NamedTuple whose ``CELL`` is the layout of one feature's cell: ``key``, ``weight``,
+An update is a NamedTuple whose ``cell()`` is the layout of one feature's cell: ``key``, ``weight``,
 ``settled`` (the part of the clock this weight has felt) and what else the update keeps. A cell is
 passed to the functions below as a record: Numba hands over a pointer, at no cost.
 """
@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dwindle._dispatch import body_of, by_class
+from dwindle.registry import body_of, by_class
 from dwindle.shrinkage import feels, path_sum, shrink
 
 TINY = 1e-38  # stands in for the scale of a feature not seen yet, whose weight is 0
 
 
 @by_class
-def weight_at(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:  # type: ignore[empty-body]
+def weight_at(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
     """The cell's weight, settled up to ``now``; writes nothing."""
 
 
 @by_class
-def settle(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:  # type: ignore[empty-body]
+def settle(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
     """Bring the cell up to ``now`` and make it fit for value ``x``; returns its weight."""
 
 
@@ -32,19 +32,19 @@ def step(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
 
 
 @by_class
-def exported(  # type: ignore[empty-body]
+def exported(
     update: Any, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int
 ) -> float:
     """The weight that leaves the learner, for prediction and for the model."""
 
 
 @by_class
-def alive(update: Any, cell: Any, w: float) -> bool:  # type: ignore[empty-body]
+def alive(update: Any, cell: Any, w: float) -> bool:
     """Whether a sweep must keep the cell, given its settled weight w."""
 
 
 def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
-    """A cell: eight bytes each of key, weight and settled, then ``fields``, padded to ``itemsize``."""
+    """A cell: key, weight and settled, then ``fields``, padded to ``itemsize`` bytes."""
     kinds = {"key": "u8", "weight": "f8", "settled": "f8"} | fields
     sizes = [np.dtype(kind).itemsize for kind in kinds.values()]
     offsets = [sum(sizes[:k]) for k in range(len(sizes))]
@@ -61,7 +61,9 @@ def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
 class Plain(NamedTuple):
     """The paper's update, Algorithm 1, step 5: w <- w - eta phi'(p, y) x."""
 
-    CELL = _layout(32)  # not 24, so that no cell straddles two cache lines
+    def cell(self) -> np.dtype[np.void]:
+        """Padded from 24 bytes, so that no cell straddles two cache lines."""
+        return _layout(32)
 
 
 @body_of(step, Plain)
@@ -70,9 +72,12 @@ def _(_update: Plain, cell: Any, rate: float, slope: float, x: float) -> None:
 
 
 class Adaptive(NamedTuple):
-    """AdaGrad for each feature, in units of its largest value N: the scale of a feature is no matter.
+    """AdaGrad for each feature in units of its largest value N, so its scale does not matter.
 
-    With v = w N and gradient s = phi'(p, y) x / N:  G <- G + s^2,  v <- v - eta s / (beta + sqrt(G)).
+    With v = w N and gradient s = phi'(p, y) x / N:
+
+        G <- G + s^2,   v <- v - eta s / (beta + sqrt(G)).
+
     The pull on v follows the same rate, eta g / (beta + sqrt(G)), which stands still while the
     feature is absent, so the lazy form stays exact. When a larger |x| arrives, N grows to it
     before the prediction; v stays, and so w falls, and G is measured in the new unit.
@@ -82,7 +87,9 @@ class Adaptive(NamedTuple):
 
     beta: float = 1.0
 
-    CELL = _layout(32, energy="f4", scale="f4")
+    def cell(self) -> np.dtype[np.void]:
+        """With G and N."""
+        return _layout(32, energy="f4", scale="f4")
 
 
 @body_of(weight_at, Adaptive)
@@ -119,8 +126,14 @@ class Averaged(NamedTuple):
     added in closed form. A feature that ever had a weight has a mean, so none is swept.
     """
 
-    CELL = _layout(32, total="f8")
-    counts_moments = True
+    def cell(self) -> np.dtype[np.void]:
+        """With the sum of the weight over the steps."""
+        return _layout(32, total="f8")
+
+    @property
+    def counts_moments(self) -> bool:
+        """The mean needs to know how many steps a pull took."""
+        return True
 
 
 @body_of(settle, Averaged)
@@ -132,9 +145,7 @@ def _(update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, _x: 
 
 
 @body_of(exported, Averaged)
-def _(
-    _update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int
-) -> float:
+def _(_update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int) -> float:
     total = cell.total + path_sum(shrinkage, cell.weight, now - cell.settled, size)
     return total / max(n_steps, 1)
 
@@ -150,8 +161,14 @@ class Audited(NamedTuple):
     Over the moments felt, ``penalty`` sums |w| I(|w| <= theta) and ``exposure`` I(|w| <= theta).
     """
 
-    CELL = _layout(64, penalty="f8", exposure="f8")
-    counts_moments = True
+    def cell(self) -> np.dtype[np.void]:
+        """With the two books."""
+        return _layout(64, penalty="f8", exposure="f8")
+
+    @property
+    def counts_moments(self) -> bool:
+        """The books are kept in moments."""
+        return True
 
 
 @body_of(settle, Audited)

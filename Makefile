@@ -1,0 +1,40 @@
+# Everything here sets itself up: it needs Python 3.11 or newer, pip and make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test quick lint bench clean
+
+help:  ## list these targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/installed  ## the paper's experiment in small
+	$(BIN)/dwindle demo
+
+test: lint  ## lint, types, import contracts and all tests
+	$(BIN)/python -m pytest
+
+quick: lint  ## the same without the slow tests
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: .venv/developing  ## lint, types, import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/installed  ## side by side with scikit-learn, in one run
+	$(BIN)/python benchmarks/kernel.py
+	$(BIN)/python benchmarks/growth.py
+
+clean:  ## remove the virtual environment and all caches
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/developing: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@

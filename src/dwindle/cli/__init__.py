@@ -1,0 +1,45 @@
+"""The command line: one module per command, each a thin face of a library call.
+
+A command's module is imported when the command is named, so that ``dwindle --help`` answers
+without Numba.
+"""
+
+from importlib import import_module
+
+import click
+
+import dwindle
+
+COMMANDS = {"demo": "The paper's experiment in small, on data that is already here."}
+
+
+class Commands(click.Group):
+    """A group that imports a command when it is asked for."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """In the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        """The function ``command`` of the module of that name."""
+        if name not in COMMANDS:
+            return None
+        command = import_module(f"dwindle.cli.{name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """From the table alone, importing nothing."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(dwindle.__version__, prog_name="dwindle")
+def main() -> None:
+    r"""Sparse linear models from streams, by truncated gradient.
+
+    \b
+    Example:
+      dwindle demo
+    """

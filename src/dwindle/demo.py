@@ -1,0 +1,99 @@
+"""The paper's experiment in small: real features among a thousand random ones (section 6)."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer
+
+from dwindle.batch import Batch
+from dwindle.learner import Learner
+from dwindle.losses import Logistic
+from dwindle.metrics import accuracy, auc
+from dwindle.schedules import Schedule
+from dwindle.shrinkage import Truncation
+from dwindle.updates import Plain
+
+N_TRAIN = 421  # as in the paper's table 1
+N_RANDOM, P_RANDOM = 1000, 0.05
+PASSES = 30
+RATE = Schedule(0.05, pass_decay=0.9)
+SETTINGS = (
+    Truncation(gravity=0.0),
+    Truncation(gravity=0.01),
+    Truncation(gravity=0.01, every=20),
+    Truncation(gravity=0.01, every=N_TRAIN),  # once a pass
+)
+
+
+class Outcome(NamedTuple):
+    """What a run with one setting came to, on the test set."""
+
+    setting: Truncation
+    accuracy: float
+    auc: float
+    kept: int  # of all features
+    random_kept: int  # of the random ones
+    weights: dict[str, float]
+
+
+class Data(NamedTuple):
+    """The set wdbc with its random features, split as in the paper."""
+
+    names: list[str]
+    train: Batch
+    test: Batch
+
+
+def wdbc(seed: int) -> Data:
+    """Wdbc from scikit-learn: 30 numeric features scaled on the training part, and 1000 random.
+
+    Each random feature is 1 with probability 0.05 and 0 otherwise. The rows are shuffled; the
+    label is 1 for malignant.
+    """
+    rng = np.random.default_rng(seed)
+    bunch = load_breast_cancer()
+    order = rng.permutation(len(bunch.target))
+    real = bunch.data[order]
+    center, spread = real[:N_TRAIN].mean(axis=0), real[:N_TRAIN].std(axis=0)
+    random = rng.random((len(order), N_RANDOM)) < P_RANDOM
+    table = csr_array(np.hstack([(real - center) / spread, random]))
+    label = np.where(bunch.target[order] == 0, 1, -1)
+    names = [*map(str, bunch.feature_names), *(f"random {j}" for j in range(N_RANDOM))]
+    return Data(
+        names,
+        Batch.from_csr(table[:N_TRAIN], label[:N_TRAIN]),
+        Batch.from_csr(table[N_TRAIN:], label[N_TRAIN:]),
+    )
+
+
+def run(seed: int = 0) -> Iterator[Outcome]:
+    """Train with the paper's update and each setting in turn, the first being no truncation.
+
+    >>> without, *_, once_a_pass = run()
+    >>> without.random_kept, once_a_pass.random_kept
+    (1000, 0)
+    """
+    data = wdbc(seed)
+    for setting in SETTINGS:
+        learner = Learner(Logistic(), setting, Plain(), RATE)
+        for _ in range(PASSES):
+            learner.learn(data.train)
+            learner.next_pass()
+        learner.rest(setting.every)
+        yield _judge(learner, data)
+
+
+def _judge(learner: Learner, data: Data) -> Outcome:
+    prediction = learner.predict(data.test)
+    assert data.test.label is not None
+    weights = {data.names[int(j)]: w for j, w in learner.weights().items()}
+    return Outcome(
+        learner.shrinkage,
+        accuracy(prediction, data.test.label),
+        auc(prediction, data.test.label),
+        len(weights),
+        sum(name.startswith("random") for name in weights),
+        weights,
+    )
