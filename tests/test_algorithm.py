@@ -135,6 +135,26 @@ def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(se
 
 
 @losses
+@shrinkages
+@updates
+@given(seed=seeds, n=st.integers(0, 40))
+@settings(max_examples=3)
+def test_resting_is_learning_from_examples_that_say_nothing(loss, shrinkage, update, seed, n):
+    examples = stream(seed, loss.labels)
+    resting, bored = (
+        Learner(loss.loss, shrinkage[0], update[0], SCHEDULES[4], intercept=False)
+        for _ in range(2)
+    )
+    for learner in (resting, bored):
+        learner.learn(batch_of(examples))
+    resting.rest(n)
+    bored.learn(batch_of([([], loss.labels[0], 1.0)] * n))
+    assert final(resting) == final(bored)
+    resting.rest(5000)  # past the end of any window
+    assert resting.n_steps == bored.n_steps + 5000
+
+
+@losses
 @given(seed=seeds)
 @settings(max_examples=20)
 def test_averaging_is_the_mean_of_the_weights_that_predicted(loss, seed):

@@ -52,8 +52,8 @@ class Batch(NamedTuple):
         values: list[Any] = []
         start = [0]
         for i, features in enumerate(examples):
-            if not isinstance(features, Mapping):  # type: ignore[unreachable]
-                kind = type(features).__name__
+            if not isinstance(features, Mapping):
+                kind = type(features).__name__  # type: ignore[unreachable]
                 raise DataError(f"example {i}: expected a dict of name: value, got {kind}")
             for name, value in features.items():
                 if not isinstance(name, str):

@@ -48,8 +48,8 @@ class Truncation(NamedTuple):
     step. The paper's three cases in one line; written as its branches, the kernel runs at half the
     speed. One pull stands for many because T1(T1(v, a, theta), b, theta) = T1(v, a + b, theta).
 
-    >>> shrink(Truncation(gravity=0.1), 0.5, 3.0, 0.1)
-    0.2
+    >>> shrink(Truncation(gravity=0.125), 0.5, 3.0, 0.125)
+    0.125
     """
 
     gravity: float = 0.0

@@ -16,7 +16,7 @@ BAR = 24  # columns of the longest bar
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON lines instead.")
 def command(seed: int, *, as_json: bool) -> None:
-    r"""The paper's experiment in small, on data that is already here.
+    """The paper's experiment in small, on data that is already here.
 
     Diagnoses of 569 tumours by 30 measurements, and 1000 random binary features beside them, each
     1 with probability 0.05. Trains with and without truncated gradient and counts what survives.
