@@ -21,10 +21,11 @@ def interleaved(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[
     return seconds
 
 
-def ratio(seconds: dict[str, list[float]], slower: str, faster: str) -> tuple[float, float, float]:
-    """The median, least and largest over the rounds of how many times as long ``slower`` takes."""
+def ratio(seconds: dict[str, list[float]], slower: str, faster: str) -> dict[str, float]:
+    """How many times as long ``slower`` takes: over the rounds, the median and the extremes."""
     each = [s / f for s, f in zip(seconds[slower], seconds[faster], strict=True)]
-    return statistics.median(each), min(each), max(each)
+    figures = {"median": statistics.median(each), "least": min(each), "most": max(each)}
+    return {name: round(figure, 2) for name, figure in figures.items()}
 
 
 def report(title: str, rows: list[dict[str, Any]]) -> None:

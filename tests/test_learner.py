@@ -62,6 +62,14 @@ def test_names_enter_with_their_feature_and_leave_with_it():
     assert all(name == f"once {int(name[5:])}" for name in live)
 
 
+def test_resting_goes_on_past_the_end_of_a_window():
+    learner = Learner(Squared(), Truncation(gravity=2**-10), Plain(), 1.0, intercept=False)
+    learner.learn_one({"a": 1}, 4)
+    learner.rest(5000)
+    assert learner.n_steps == 5001
+    assert learner.weights() == {"a": 8 - 5000 / 1024}
+
+
 def test_key_0_is_a_feature_like_any_other():
     learner = Learner(Squared(), Unshrunk(), Plain(), 0.1, intercept=False)
     learner.learn(Batch.from_arrays([0, 2], np.array([0, 2**64 - 2], np.uint64), [1, 1], [1]))

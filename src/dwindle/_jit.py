@@ -19,6 +19,9 @@ _ALWAYS = sha256(
 )
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
+# What a kernel calls. It has no cache of its own, which would go stale unnoticed when what it calls
+# in turn is edited: its code is in the cache of the kernels.
+helper = njit(nogil=True, error_model="numpy")
 
 
 def teach(*generics: Callable[..., Any]) -> None:

@@ -8,22 +8,40 @@ from numpy.typing import ArrayLike, NDArray
 
 from dwindle.errors import DataError
 from dwindle.hashing import LARGEST, key_of
+from dwindle.names import taken
 
 Kind = TypeVar("Kind", bound=np.generic)
 Features = Mapping[str, float | str | bool]
+
+
+class Part(Sequence[str]):
+    """A run of a sequence of names, which may be one that makes them when asked."""
+
+    def __init__(self, names: Sequence[str], first: int, last: int) -> None:
+        self._names, self._first, self._last = names, first, last
+
+    def __len__(self) -> int:
+        return self._last - self._first
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._names[self._first + range(len(self))[k]]
+
+    def take(self, where: NDArray[np.int64]) -> list[str]:
+        """The names at these places."""
+        return taken(self._names, where + self._first)
 
 
 class Batch(NamedTuple):
     """Examples as a compressed sparse matrix: row i is from ``start[i]`` to ``start[i + 1]``.
 
     Make one with `from_dicts`, `from_csr` or `from_arrays`: they check that the numbers are finite,
-    leave out values of 0, and give every array the one type that the kernels are compiled for.
-    All numbers but ``start`` and ``key`` are single precision. ``base`` is added to each
-    example's prediction.
+    leave out values of 0, and give every array a type that the kernels are compiled for.
+    Keys are 64 bits wide, or 32 as in most matrices, whose columns are then taken as they stand.
+    Values and what is said of an example are single precision. ``base`` is added to its prediction.
     """
 
     start: NDArray[np.int64]
-    key: NDArray[np.uint64]
+    key: NDArray[np.uint32] | NDArray[np.uint64]
     x: NDArray[np.float32]
     label: NDArray[np.float32] | None = None
     importance: NDArray[np.float32] | None = None
@@ -127,6 +145,22 @@ class Batch(NamedTuple):
         batch = cls(starts, keys, values, labels, weights, bases, names)
         return batch if np.all(values) else batch._without_zeros()
 
+    def rows(self, first: int, last: int) -> "Batch":
+        """The examples from ``first`` to ``last``, without a copy of their features."""
+        if first == 0 and last == self.n_examples:
+            return self
+        a, b = int(self.start[first]), int(self.start[last])
+        return Batch(
+            self.start[first : last + 1] - a,
+            self.key[a:b],
+            self.x[a:b],
+            *(
+                None if each is None else each[first:last]
+                for each in (self.label, self.importance, self.base)
+            ),
+            None if self.names is None else Part(self.names, a, b),
+        )
+
     def _without_zeros(self) -> "Batch":
         """The same examples with the features whose value is 0 left out."""
         kept = np.flatnonzero(self.x)
@@ -150,13 +184,17 @@ def _starts(start: ArrayLike) -> NDArray[np.int64]:
     return _writable(starts)
 
 
-def _keys(key: ArrayLike) -> NDArray[np.uint64]:
+def _keys(key: ArrayLike) -> NDArray[np.uint32] | NDArray[np.uint64]:
     array = np.asarray(key)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise DataError(f"keys must be one row of integers, got {array.dtype} {array.shape}")
-    if array.size and (array.min() < 0 or array.max() > LARGEST):
-        bad = array.min() if array.min() < 0 else array.max()
-        raise DataError(f"a key must be between 0 and {LARGEST}, got {bad}")
+    signed = array.dtype.kind == "i"
+    if array.size and (signed or array.dtype == np.uint64):  # others cannot be out of bounds
+        extreme = array.min() if signed else array.max()
+        if not 0 <= extreme <= LARGEST:
+            raise DataError(f"a key must be between 0 and {LARGEST}, got {extreme}")
+    if array.dtype in (np.int32, np.uint32):
+        return _writable(np.ascontiguousarray(array).view(np.uint32))
     return _writable(np.ascontiguousarray(array, dtype=np.uint64))
 
 

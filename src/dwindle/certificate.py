@@ -114,7 +114,7 @@ def certify(
     )
 
 
-def _look_up(comparator: Mapping[str, float], key: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _look_up(comparator: Mapping[str, float], key: NDArray[Any]) -> NDArray[np.float64]:
     """The comparator's weight of each key; 0 where it has none."""
     known = np.array([key_of(name) for name in comparator] or [0], np.uint64)
     weight = np.array(list(comparator.values()) or [0.0], np.float64)

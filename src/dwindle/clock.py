@@ -18,7 +18,8 @@ WINDOW = 1024
 class Clock:
     """Steps taken, and a window of steps to come.
 
-    ``pulled[at]`` is the clock now and ``rate[at + 1]`` the next step's rate. In units of pull the
+    ``before`` steps were taken before the window; ``pulled[at]`` is the clock now and
+    ``rate[at + 1]`` the next step's rate. In units of pull the
     clock is the sum of eta_i g_i and ``size`` is 1; counting moments, it is their number and
     ``size`` is how far each of them pulls, equal within a window.
     """
@@ -29,7 +30,7 @@ class Clock:
         self.counts_moments = counts_moments
         self.passes = 0
         self.at = 0
-        self._before = 0  # steps before the window
+        self.before = 0
         self.pulled: NDArray[np.float64] = np.zeros(1)
         self.rate: NDArray[np.float64] = np.zeros(1)
         self.size = 0.0
@@ -38,7 +39,7 @@ class Clock:
     @property
     def n_steps(self) -> int:
         """Steps taken so far."""
-        return self._before + self.at
+        return self.before + self.at
 
     @property
     def now(self) -> float:
@@ -49,6 +50,11 @@ class Clock:
     def spent(self) -> bool:
         """Whether the window is used up."""
         return self.at == len(self.pulled) - 1
+
+    def set(self, n_steps: int, passes: int, now: float, size: float) -> None:
+        """The clock stands as another one did, its window spent."""
+        self.before, self.at, self.passes = n_steps, 0, passes
+        self.pulled, self.size = np.array([now]), size
 
     def skip(self, n_steps: int) -> int:
         """Take up to n steps at once, as many as the window has; returns how many."""
@@ -63,9 +69,9 @@ class Clock:
 
     def open(self) -> None:
         """Lay out a window that begins after the last step."""
-        self._before, now, self.at = self.n_steps, self.now, 0
+        self.before, now, self.at = self.n_steps, self.now, 0
         varies = self.counts_moments and self.schedule.power != 0.0
-        step = self._before + np.arange(1, 2 if varies else WINDOW + 1)
+        step = self.before + np.arange(1, 2 if varies else WINDOW + 1)
         rate = self.schedule.rates(step, self.passes)
         moment = step % self.shrinkage.every == 0
         pull = self.shrinkage.pull(rate)

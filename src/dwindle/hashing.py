@@ -10,7 +10,7 @@ LARGEST = 2**64 - 2  # the table marks an empty cell with the one key above
 @lru_cache(maxsize=4096)
 def seed_of(namespace: str) -> int:
     """The seed for the names of a namespace: its own XXH64. The default namespace is ""."""
-    return xxhash.xxh64_intdigest(namespace.encode("utf-8", "surrogatepass"))
+    return xxhash.xxh64_intdigest(namespace.encode("utf-8", "surrogateescape"))
 
 
 def key_of(name: str, namespace: str = "") -> int:
@@ -26,5 +26,5 @@ def key_of(name: str, namespace: str = "") -> int:
         number = int(name) if len(name) <= 20 else LARGEST + 1
         if number <= LARGEST and str(number) == name:
             return number
-    raw = name.encode("utf-8", "surrogatepass")
+    raw = name.encode("utf-8", "surrogateescape")
     return min(xxhash.xxh64_intdigest(raw, seed_of(namespace)), LARGEST)

@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from dwindle._jit import compiled, kernel, prefetch, teach
+from dwindle._jit import helper, kernel, prefetch, teach
 from dwindle.losses import slope, value
 from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
 from dwindle.updates import alive, exported, settle, step, weight_at
 
 teach(value, slope, shrink, lags, feels, path_sum, weight_at, settle, step, exported, alive)
 
-AHEAD = 32  # features between the one at hand and the one whose cache line is asked for
+AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
 UNSHRUNK = Unshrunk()  # what the intercept feels
 
 
-@compiled
+@helper
 def home_shift(n_cells: int) -> Any:
     """How far to shift a mixed key right to get the home of its cell: 64 - log2(n_cells)."""
     shift = 64
@@ -33,6 +33,36 @@ def home_shift(n_cells: int) -> Any:
         n_cells >>= 1
         shift -= 1
     return uint64(shift)
+
+
+@helper
+def score(
+    first: Any,
+    last: Any,
+    key: Any,
+    x: Any,
+    cells: Any,
+    shift: Any,
+    now: float,
+    size: float,
+    n_steps: int,
+    shrinkage: Any,
+    update: Any,
+) -> float:
+    """The sum of weight times value over the features from ``first`` to ``last``."""
+    mask = uint64(len(cells) - 1)
+    end = uint64(len(key))
+    p = 0.0
+    for k in range(first, last):
+        if k + AHEAD < end:
+            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+        mark = uint64(key[k]) + ONE
+        j = (mark * GOLDEN) >> shift
+        while cells[j].key != mark and cells[j].key != 0:
+            j = (j + ONE) & mask
+        if cells[j].key == mark:
+            p += exported(update, shrinkage, cells[j], now, size, n_steps) * x[k]
+    return p
 
 
 @kernel
@@ -44,6 +74,7 @@ def learn(
     label: Any,
     importance: Any,
     base: Any,
+    n_steps: int,
     at: int,
     rate: Any,
     pulled: Any,
@@ -66,53 +97,51 @@ def learn(
     ``pulled[at]`` is the clock and each cell's ``settled`` the part of it that weight has felt, so
     the weight still owes the difference. That one subtraction stands in for every visit skipped,
     because pulls compose. ``bias`` is the intercept's cell, whose x is ``constant`` (1, or 0 for
-    none), and ``base`` is added to each prediction. An example of importance 0 is predicted and
-    leaves everything as it was.
+    none), and ``base`` is added to each prediction. ``n_steps`` were taken before the clock's
+    window. An example of importance 0 is predicted and leaves everything as it was.
 
     Stops before an example for whose features there might be no ``room``, or for which the clock's
     window is spent, and after one whose prediction is not finite. Returns the index of that
-    example, the clock's ``at`` and how many places of new keys are in ``fresh``.
+    example, the clock's ``at`` and how many keys were new: their places stand in ``fresh``, if it
+    has any length.
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
+    end = uint64(len(key))
     n_fresh = 0
     for i in range(first, len(label)):
+        begin, stop = uint64(start[i]), uint64(start[i + 1])
         n = start[i + 1] - start[i]
-        learns = importance[i] > 0.0
-        if learns:
-            if n_fresh + n > room or at + 1 == len(pulled):
-                return i, at, n_fresh
-            at += 1
-        now = pulled[at]
-        seen = pulled[at - 1] if learns and lags(shrinkage) else now
         spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if scaled else 1.0
         one = constant * spread
-        if learns:
-            p = base[i] + settle(update, UNSHRUNK, bias[0], seen, size, one) * one
-        else:
-            p = base[i] + weight_at(update, UNSHRUNK, bias[0], seen, size) * one
-        for k in range(start[i], start[i + 1]):
-            if k + AHEAD < len(key):
-                prefetch(cells, ((key[k + AHEAD] + ONE) * GOLDEN) >> shift)
-            mark = key[k] + ONE
+        if importance[i] == 0.0:
+            bias_now = exported(update, UNSHRUNK, bias[0], pulled[at], size, n_steps + at)
+            prediction[i] = base[i] + bias_now * one + spread * score(
+                begin, stop, key, x, cells, shift, pulled[at], size, n_steps + at, shrinkage, update
+            )  # fmt: skip
+            continue
+        if n_fresh + n > room or at + 1 == len(pulled):
+            return i, at, n_fresh
+        seen = pulled[at] if lags(shrinkage) else pulled[at + 1]
+        at += 1
+        p = base[i] + settle(update, UNSHRUNK, bias[0], seen, size, one) * one
+        for k in range(begin, stop):
+            if k + AHEAD < end:
+                prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+            mark = uint64(key[k]) + ONE
             j = (mark * GOLDEN) >> shift
             while cells[j].key != mark:
                 if cells[j].key == 0:
-                    if learns:
-                        cells[j].key = mark
+                    cells[j].key = mark
+                    if n_fresh < len(fresh):
                         fresh[n_fresh] = k
-                        n_fresh += 1
+                    n_fresh += 1
                     break
                 j = (j + ONE) & mask
-            slots[k - start[i]] = j
+            slots[k - begin] = j
             xk = x[k] * spread
-            if learns:
-                p += settle(update, shrinkage, cells[j], seen, size, xk) * xk
-            else:
-                p += weight_at(update, shrinkage, cells[j], seen, size) * xk
+            p += settle(update, shrinkage, cells[j], seen, size, xk) * xk
         prediction[i] = p
-        if not learns:
-            continue
         if not math.isfinite(p):
             return i, at, n_fresh
         s = importance[i] * slope(loss, p, label[i])
@@ -120,10 +149,10 @@ def learn(
             continue
         if constant > 0.0:
             step(update, bias[0], rate[at], s, one)
-        for k in range(start[i], start[i + 1]):
-            cell = cells[slots[k - start[i]]]
+        for k in range(begin, stop):
+            cell = cells[slots[k - begin]]
             if lags(shrinkage):
-                settle(update, shrinkage, cell, now, size, 0.0)
+                settle(update, shrinkage, cell, pulled[at], size, 0.0)
             step(update, cell, rate[at], s, x[k] * spread)
     return len(label), at, n_fresh
 
@@ -147,20 +176,13 @@ def predict(
     stamp: int = 0,
 ) -> None:
     """The prediction for each example by the weights as they stand; changes nothing else."""
-    mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
     intercept = exported(update, UNSHRUNK, bias[0], now, size, n_steps) * constant
     for i in range(len(prediction)):
-        p = intercept
-        for k in range(start[i], start[i + 1]):
-            if k + AHEAD < len(key):
-                prefetch(cells, ((key[k + AHEAD] + ONE) * GOLDEN) >> shift)
-            mark = key[k] + ONE
-            j = (mark * GOLDEN) >> shift
-            while cells[j].key != mark and cells[j].key != 0:
-                j = (j + ONE) & mask
-            if cells[j].key == mark:
-                p += exported(update, shrinkage, cells[j], now, size, n_steps) * x[k]
+        p = intercept + score(
+            uint64(start[i]), uint64(start[i + 1]), key, x, cells, shift,
+            now, size, n_steps, shrinkage, update,
+        )  # fmt: skip
         n = start[i + 1] - start[i]
         prediction[i] = base[i] + (p / math.sqrt(max(n + constant, 1.0)) if scaled else p)
 
@@ -258,7 +280,7 @@ def probes(cells: Any, key: Any, stamp: int = 0) -> int:
     shift = home_shift(len(cells))
     n = 0
     for k in range(len(key)):
-        mark = key[k] + ONE
+        mark = uint64(key[k]) + ONE
         j = (mark * GOLDEN) >> shift
         n += 1
         while cells[j].key != mark and cells[j].key != 0:

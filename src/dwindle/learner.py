@@ -10,10 +10,11 @@ from dwindle.batch import Batch, Features
 from dwindle.clock import Clock
 from dwindle.errors import DataError, DivergedError
 from dwindle.losses import Logistic, slope, value
+from dwindle.names import shown
 from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
-from dwindle.table import Table
+from dwindle.table import Table, empty_cells
 from dwindle.updates import Adaptive, Averaged, settle, step
 
 
@@ -62,7 +63,7 @@ class Learner:
         counts_moments = any(getattr(i, "counts_moments", False) for i in (shrinkage, update))
         self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
         self.table = Table(self.shrinkage, self.update, self.clock)
-        self._bias = np.zeros(1, self.update.cell()).view(np.recarray)
+        self.bias = empty_cells(self.update, 1)
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
 
@@ -90,7 +91,8 @@ class Learner:
     def weights(self) -> dict[str, float]:
         """The weight of each live feature by name, all pulls felt, without the intercept."""
         key, weight = self.table.weights()
-        return dict(zip(self.table.names.of(key.tolist()), weight.tolist(), strict=True))
+        names = map(shown, self.table.names.of(key.tolist()))
+        return dict(zip(names, weight.tolist(), strict=True))
 
     def learn(self, batch: Batch) -> NDArray[np.float64]:
         """Predict, then learn from, each example in order; returns the predictions.
@@ -102,7 +104,7 @@ class Learner:
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
         slots = np.empty(longest, np.uint64)
-        fresh = np.empty(len(batch.key), np.int64)
+        fresh = np.empty(0 if batch.names is None else len(batch.key), np.int64)
         clock, table = self.clock, self.table
         i = 0
         while i < batch.n_examples:
@@ -116,13 +118,14 @@ class Learner:
                 label,
                 importance,
                 base,
+                clock.before,
                 clock.at,
                 clock.rate,
                 clock.pulled,
                 clock.size,
                 table.cells,
                 table.room,
-                self._bias,
+                self.bias,
                 float(self.has_intercept),
                 self.scaled,
                 self.loss,
@@ -133,8 +136,9 @@ class Learner:
                 prediction,
             )
             table.used += n_fresh
+            table.peak = max(table.peak, table.used)
             if batch.names is not None:
-                table.names.enter(batch.key, batch.names, fresh[:n_fresh].tolist())
+                table.names.enter(batch.key, batch.names, fresh[:n_fresh])
             if i < batch.n_examples:
                 if not np.isfinite(prediction[i]):
                     raise DivergedError(
@@ -193,7 +197,7 @@ class Learner:
             self.clock.size,
             self.clock.n_steps,
             self.table.cells,
-            self._bias,
+            self.bias,
             float(self.has_intercept),
             scaled,
             self.shrinkage,

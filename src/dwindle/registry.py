@@ -57,6 +57,15 @@ def bodies(generic: Callable[..., Any]) -> dict[type, Callable[..., Any]]:
     return _GENERICS[generic].bodies
 
 
+def known_class(name: str) -> type:
+    """The class of that name for which something is registered."""
+    for generic in _GENERICS.values():
+        for cls in generic.bodies:
+            if cls.__name__ == name:
+                return cls
+    raise TypeError(f"nothing is known of {name}: import the module that defines it first")
+
+
 def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:
     """Refuse, by name, an object whose class lacks a body for one of ``generics``."""
     missing = [_GENERICS[g].name for g in generics if type(chosen) not in _GENERICS[g].bodies]

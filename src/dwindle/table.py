@@ -10,6 +10,7 @@ from dwindle.clock import Clock
 from dwindle.names import Names
 
 SMALLEST = 1024  # cells of a new table
+CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes
 LOAD = 0.75  # share of the cells that may be full; see benchmarks/growth.py
 
 
@@ -25,9 +26,10 @@ class Table:
         self.shrinkage = shrinkage
         self.update = update
         self.clock = clock
-        self.cells = _empty(update, SMALLEST)
+        self.cells = empty_cells(update, SMALLEST)
         self.names = Names()
         self.used = 0
+        self.peak = 0  # the most features the table ever held at once
         self._sweep = kernels.sweep.of(shrinkage, update)
         self._move = kernels.move.of(update)
         self._settle_all = kernels.settle_all.of(shrinkage, update)
@@ -41,11 +43,9 @@ class Table:
     def make_room(self, n: int) -> None:
         """Sweep, then double until n more features may enter and half of it is free for more."""
         self.sweep()
-        n_cells = len(self.cells)
-        while self.used + max(self.used, n) > int(LOAD * n_cells):
-            n_cells *= 2
+        n_cells = n_cells_for(self.used + max(self.used, n), len(self.cells))
         if n_cells > len(self.cells):
-            larger = _empty(self.update, n_cells)
+            larger = empty_cells(self.update, n_cells)
             self._move(self.cells, larger)
             self.cells = larger
 
@@ -85,5 +85,17 @@ class Table:
         return n
 
 
-def _empty(update: Any, n_cells: int) -> Any:
-    return np.zeros(n_cells, update.cell()).view(np.recarray)
+def n_cells_for(n_features: int, n_cells: int = SMALLEST) -> int:
+    """The size of a table that may hold so many features, ``n_cells`` or a doubling of it."""
+    while n_features > int(LOAD * n_cells):
+        n_cells *= 2
+    return n_cells
+
+
+def empty_cells(update: Any, n_cells: int) -> Any:
+    """Cells of zeros. No cell straddles two cache lines, and a large table can have huge pages."""
+    n_bytes = n_cells * update.cell().itemsize
+    boundary = HUGE_PAGE if n_bytes >= HUGE_PAGE else CACHE_LINE
+    raw = np.zeros(n_bytes + boundary, np.uint8)
+    begin = -raw.ctypes.data % boundary
+    return raw[begin : begin + n_bytes].view(update.cell()).view(np.recarray)

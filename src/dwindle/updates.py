@@ -94,7 +94,7 @@ class Adaptive(NamedTuple):
 
 @body_of(weight_at, Adaptive)
 def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-    reach = (update.beta + math.sqrt(np.float64(cell.energy))) * max(cell.scale, TINY)
+    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * max(cell.scale, TINY)
     return shrink(shrinkage, cell.weight, now - cell.settled, size / reach)
 
 
@@ -116,7 +116,7 @@ def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: f
 def _(update: Adaptive, cell: Any, rate: float, slope: float, x: float) -> None:
     s = slope * x / cell.scale
     cell.energy += s * s
-    cell.weight -= rate * s / ((update.beta + math.sqrt(np.float64(cell.energy))) * cell.scale)
+    cell.weight -= rate * s / ((update.beta + np.sqrt(np.float64(cell.energy))) * cell.scale)
 
 
 class Averaged(NamedTuple):
@@ -194,9 +194,10 @@ def _(_update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float
 
 @body_of(settle, Plain)
 def _(update: Plain, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
-    cell.weight = weight_at(update, shrinkage, cell, now, size)
+    w = weight_at(update, shrinkage, cell, now, size)
+    cell.weight = w
     cell.settled = now
-    return cell.weight
+    return w
 
 
 @body_of(step, Averaged, Audited)

@@ -10,7 +10,13 @@ import click
 
 import dwindle
 
-COMMANDS = {"demo": "The paper's experiment in small, on data that is already here."}
+COMMANDS = {
+    "train": "Learn a sparse model from files, folders or a pipe.",
+    "predict": "Print one prediction a line.",
+    "evaluate": "Print how good a model is on labelled data.",
+    "inspect": "Show what a model kept and what it was made with.",
+    "demo": "The paper's experiment in small, on data that is already here.",
+}
 
 
 class Commands(click.Group):
@@ -41,5 +47,6 @@ def main() -> None:
 
     \b
     Example:
-      dwindle demo
+      dwindle train train.vw --gravity 1e-5 --model ads.parquet
+      dwindle inspect ads.parquet
     """

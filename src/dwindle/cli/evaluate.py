@@ -1,0 +1,32 @@
+"""``dwindle evaluate``: the face of `dwindle.predicting.evaluate`."""
+
+import json
+from typing import Any
+
+import click
+
+from dwindle.cli.options import data, reading, told_in_one_line
+
+
+@click.command(name="evaluate")
+@click.argument("model")
+@data
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@told_in_one_line
+def command(model: str, *, as_json: bool, **settings: Any) -> None:
+    """Print how good MODEL is on the labelled examples of DATA.
+
+    \b
+    Example:
+      dwindle evaluate ads.parquet test.vw
+    """
+    from dwindle.predicting import evaluate  # noqa: PLC0415  (imports Numba)
+
+    paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
+    found = evaluate(model, paths, reading(settings), skip_bad=skip_bad)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for name, value in found.items():
+        shown = f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
+        click.echo(f"{name.replace('_', ' '):<20} {shown:>14}")

@@ -1,0 +1,90 @@
+"""What the commands share: names of ingredients, groups of options, and how errors are told."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from dwindle.errors import DataError, DivergedError
+from dwindle.losses import (
+    ClippedSquared,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Quantile,
+    Squared,
+)
+
+LOSSES: dict[str, Any] = {
+    "auto": None,
+    "logistic": Logistic(),
+    "squared": Squared(),
+    "hinge": Hinge(),
+    "clipped-squared": ClippedSquared(),
+    "quantile": Quantile(),
+    "huber": Huber(),
+    "poisson": Poisson(),
+}
+FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
+
+Command = Callable[..., Any]
+
+
+def data(command: Command) -> Command:
+    """The options of every command that reads data."""
+    for option in (
+        click.option("--threads", default=2, show_default=True, help="That parse the data."),
+        click.option("--skip-bad", is_flag=True, help="Leave out malformed lines and count them."),
+        click.option("--ignore", multiple=True, metavar="NS", help="Leave out a namespace."),
+        click.option(
+            "--interactions",
+            multiple=True,
+            metavar="A*B",
+            help="Multiply the features of two or three namespaces or columns.",
+        ),
+        click.option("--weight-column", help="Of importance, in tables."),
+        click.option("--label-column", default="label", show_default=True, help="In tables."),
+        click.option("--format", "format_", type=click.Choice(FORMATS), help="Of the data."),
+        click.argument("data", nargs=-1, required=True),
+    ):
+        command = option(command)
+    return command
+
+
+def reading(settings: dict[str, Any]) -> Any:
+    """What the options in `data` say; they are taken out of ``settings``."""
+    from dwindle.stream import Reading  # noqa: PLC0415  (imports Arrow)
+
+    products = [tuple(product.split("*")) for product in settings.pop("interactions")]
+    for product in products:
+        if not 2 <= len(product) <= 3:
+            raise click.BadParameter(f"expected A*B or A*B*C, got {'*'.join(product)}")
+    return Reading(
+        format=settings.pop("format_"),
+        label_column=settings.pop("label_column"),
+        weight_column=settings.pop("weight_column"),
+        interactions=tuple(products),
+        ignore=frozenset(settings.pop("ignore")),
+        threads=settings.pop("threads"),
+    )
+
+
+def told_in_one_line(command: Command) -> Command:
+    """Bad data ends a command with one line and exit code 1; a closed pipe ends it in silence."""
+
+    @functools.wraps(command)
+    def told(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (DataError, DivergedError, OSError, TypeError) as error:
+            if isinstance(error, BrokenPipeError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                sys.exit(1)
+            click.echo(f"dwindle: {error}", err=True)
+            sys.exit(1)
+
+    return told

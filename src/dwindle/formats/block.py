@@ -1,0 +1,38 @@
+"""What goes into a parser and what comes out."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle.batch import Batch
+
+
+class Block(NamedTuple):
+    """Whole lines of a text source: the last line may lack its newline only at the source's end."""
+
+    data: NDArray[np.uint8]
+    source: str  # what messages call it: a path, or "stdin"
+    line: int = 1  # the number of the block's first line
+
+
+class BadLine(NamedTuple):
+    """A line that could not be parsed; ``message`` says what was expected, found, and to be written."""
+
+    source: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}: {self.message}"
+
+
+class Parsed(NamedTuple):
+    """The examples of a block in order, the line of each, and the lines that were not examples."""
+
+    batch: Batch
+    line: NDArray[np.int64]
+    bad: list[BadLine]
+    tags: Sequence[str] | None = None  # of each example, "" for none; None if no line has one
+    source: str = ""  # where the lines are

@@ -1,0 +1,169 @@
+"""Names and tags as places in a block, read only when asked for."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._jit import compiled
+
+_HEADER = re.compile(rb"\|([^ \t\r\n:|]*)")
+_TOKEN = re.compile(rb"([^ \t\r\n:]*)(?::([^ \t\r\n]*))?")
+_SECTION = re.compile(rb"\|[^|\n]*")
+_UNNAMED = re.compile(rb"[ \t]:")
+NUMERIC = frozenset(b"0123456789+-.")  # how a value that is a number begins
+
+TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
+PLUS, MINUS, DOT, COLON, EQUALS, BAR = b"+-.:=|"
+ZERO = ord("0")
+
+
+def text_of(raw: bytes) -> str:
+    """What is shown of bytes that ought to be UTF-8."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+@compiled
+def spell(data: Any, place: Any, bar: Any, where: Any, bound: Any, out: Any) -> None:
+    """Name w goes from ``bound[w]`` to ``bound[w + 1]`` of ``out``, which at first has no length.
+
+    A name that does not stand in the data has no length.
+    """
+    to = 0
+    for w in range(len(where)):
+        bound[w] = to
+        k = place[where[w]]
+        if k < 0 or data[k] == COLON:
+            continue
+        # The namespace up to its end, a NUL, then the feature's name up to its value.
+        c = bar[w] + 1
+        while c < len(data) and data[c] not in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
+            if len(out):
+                out[to] = data[c]
+            to += 1
+            c += 1
+        if c > bar[w] + 1:
+            if len(out):
+                out[to] = 0
+            to += 1
+        c = k
+        while c < len(data) and data[c] not in (SPACE, TAB, RETURN, NEWLINE):
+            if data[c] == COLON:
+                first = data[c + 1]
+                if first in (PLUS, MINUS, DOT) or ZERO <= first <= ZERO + 9:
+                    break
+                if len(out):
+                    out[to] = EQUALS
+            elif len(out):
+                out[to] = data[c]
+            to += 1
+            c += 1
+    bound[len(where)] = to
+
+
+class _Lazy(Sequence[str]):
+    """A sequence that makes its items when asked for them."""
+
+    def _at(self, k: int) -> str:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, k: int) -> str: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[str]: ...
+    def __getitem__(self, k: int | slice) -> str | list[str]:
+        places = range(len(self))[k]
+        return [self._at(i) for i in places] if isinstance(places, range) else self._at(places)
+
+
+class Spans(_Lazy):
+    r"""The names of features that stand in VW text: ``feature``, or ``namespace\0feature``.
+
+    ``place[k]`` is where feature k stands in the data, or -1 - row for the product whose factors
+    are the features ``factor[row]`` (-1 for no third one). Features from ``first[s]`` on belong to
+    the namespace whose '|' stands at ``bar[s]``. The data must not change while names are wanted.
+    """
+
+    def __init__(
+        self,
+        data: NDArray[np.uint8],
+        place: NDArray[np.int64],
+        first: NDArray[np.int64],
+        bar: NDArray[np.int64],
+        factor: NDArray[np.int64],
+    ) -> None:
+        self._data = data.data  # as a buffer, which regular expressions read
+        self._place = place
+        self._first = first
+        self._bar = bar
+        self._factor = factor
+        self._numbered = -1, np.empty(0, np.int64)  # a namespace's '|', its features without names
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def take(self, where: NDArray[np.int64]) -> list[str]:
+        """The names at these places, copied out of the data by a kernel."""
+        data = np.frombuffer(self._data, np.uint8)
+        bar = self._bar[np.searchsorted(self._first, where, side="right") - 1]
+        bound = np.zeros(len(where) + 1, np.int64)
+        out = np.empty(0, np.uint8)
+        spell(data, self._place, bar, where, bound, out)
+        out = np.empty(bound[-1], np.uint8)
+        spell(data, self._place, bar, where, bound, out)
+        raw, bounds = out.tobytes(), bound.tolist()
+        return [
+            text_of(raw[a:b]) if b > a else self._at(k)  # a product, or a name that is a count
+            for a, b, k in zip(bounds, bounds[1:], where.tolist(), strict=False)
+        ]
+
+    def _at(self, k: int) -> str:
+        namespace, name = self._parts(k)
+        return f"{namespace}\0{name}" if namespace else name
+
+    def _parts(self, k: int) -> tuple[str, str]:
+        place = int(self._place[k])
+        if place < 0:
+            parts = [self._parts(int(j)) for j in self._factor[-1 - place] if j >= 0]
+            namespaces, names = zip(*parts, strict=True)
+            return "*".join(namespaces), "*".join(names)
+        bar = int(self._bar[np.searchsorted(self._first, k, side="right") - 1])
+        header = _HEADER.match(self._data, bar)
+        token = _TOKEN.match(self._data, place)
+        assert header is not None  # the kernel read a namespace there
+        assert token is not None  # and here a feature
+        name, value = token.groups()
+        if value is not None and value[0] not in NUMERIC:
+            name = name + b"=" + value
+        elif not name:
+            name = str(self._number(bar, place)).encode()
+        return text_of(header[1]), text_of(name)
+
+    def _number(self, bar: int, place: int) -> int:
+        """How many features without a name stand between the namespace's '|' and ``place``."""
+        if self._numbered[0] != bar:
+            section = _SECTION.match(self._data, bar)
+            assert section is not None  # there is a '|' at its start
+            unnamed = _UNNAMED.finditer(self._data, bar, section.end())
+            places = [match.end() - 1 for match in unnamed]
+            self._numbered = bar, np.array(places, np.int64)
+        return int(np.searchsorted(self._numbered[1], place))
+
+
+class Tags(_Lazy):
+    """The tag of each example, "" for none: the bytes from ``begin[i]`` to ``end[i]``."""
+
+    def __init__(
+        self, data: NDArray[np.uint8], begin: NDArray[np.int64], end: NDArray[np.int64]
+    ) -> None:
+        self._data = data
+        self._begin = begin
+        self._end = end
+
+    def __len__(self) -> int:
+        return len(self._begin)
+
+    def _at(self, k: int) -> str:
+        return text_of(self._data[self._begin[k] : self._end[k]].tobytes())

@@ -1,0 +1,254 @@
+"""The format of SVMlight and LIBSVM.
+
+    target [qid:integer] index:value ... [# comment]
+
+An index is the feature's name as it stands, and so its key: whether they count from 0 or from 1
+does not matter, nor does their order.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, uint64
+from numpy.typing import NDArray
+
+from dwindle._jit import compiled, helper
+from dwindle.batch import Batch
+from dwindle.formats.block import BadLine, Block, Parsed
+from dwindle.formats.faults import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
+from dwindle.formats.scan import (
+    COLON,
+    FINE,
+    HASH,
+    KINDS,
+    MINUS,
+    NOT_A_KEY,
+    PLUS,
+    RETURN,
+    SPACE,
+    STAMP,
+    TAB,
+    UNSURE,
+    ZERO,
+    byte,
+    find,
+    half,
+    integer,
+    known_numbers,
+    line_end,
+    number,
+    oddity,
+    opened,
+    size_of,
+    skip_blank,
+    token_end,
+)
+from dwindle.hashing import LARGEST
+
+_QID = uint64(int.from_bytes(b"qid:", "little"))
+
+TARGET, QID, FEATURE = range(KINDS, KINDS + 3)  # what the kernel stopped at, after those of `scan`
+
+
+class Rows(NamedTuple):
+    """The arrays that the kernel fills."""
+
+    start: NDArray[np.int64]
+    label: NDArray[np.float32]
+    line: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    x: NDArray[np.float32]
+
+
+def parse(
+    block: Block,
+    *,
+    interactions: tuple[tuple[str, ...], ...] = (),
+    ignore: frozenset[str] = frozenset(),
+) -> Parsed:
+    r"""The examples of a block of svmlight text; it has no namespaces to cross or to ignore.
+
+    >>> block = Block(np.frombuffer(b"1 3:0.5 7:2 # first\n-1 007:1\n", np.uint8), "data.svm")
+    >>> batch, line, bad, tags = parse(block)
+    >>> batch.key.tolist(), batch.x.tolist(), batch.label.tolist()
+    ([3, 7], [0.5, 2.0], [1.0])
+    >>> print(bad[0])
+    data.svm:2: index '007' has leading zeros: write '7'
+    """
+    if interactions or ignore:
+        option = "interactions" if interactions else "ignore"
+        raise ValueError(f"{option}: svmlight has no namespaces (VW text has)")
+    data, begin = opened(block)
+    size = size_of(data)
+    rows = Rows(
+        start=np.empty(size.lines + 1, np.int64),
+        label=np.empty(size.lines, np.float32),
+        line=np.empty(size.lines, np.int64),
+        key=np.empty(size.separators, np.uint64),
+        x=np.empty(size.separators, np.float32),
+    )
+    faults = room_for(size.lines)
+
+    def read(known: NDArray[Any]) -> tuple[int, int]:
+        found: tuple[int, int] = _read(
+            data.ctypes.data, begin, len(data), size.odd, known.ctypes.data, rows, faults
+        )
+        return found
+
+    n, n_faults = read(known_numbers({}))
+    if (faults.what[:n_faults] == UNSURE).any():
+        n, n_faults = read(unsure_numbers(data, faults, n_faults))
+    n_features = rows.start[n]
+    batch = Batch(
+        rows.start[: n + 1],
+        rows.key[:n_features],
+        rows.x[:n_features],
+        rows.label[:n],
+        np.ones(n, np.float32),
+    )
+    bad = [
+        BadLine(block.source, block.line + line, _why(what, raw))
+        for line, what, raw in listed(data, faults, n_faults)
+    ]
+    return Parsed(batch, block.line + rows.line[:n], bad)
+
+
+# The kernel
+
+
+@helper
+def _feature(text: int, begin: int, end: int, known: int) -> tuple[int, int, Any, Any]:
+    """(what, stop, key, x) of the feature that starts at ``begin``."""
+    colon = begin
+    while colon < end and ZERO <= byte(text + colon) < ZERO + 10:
+        colon += 1
+    key = integer(text, begin, colon)
+    if key == NOT_A_KEY or colon == end or byte(text + colon) != COLON:
+        return FEATURE, colon, key, float32(0.0)
+    x, stop, sure = number(text, colon + 1, end, known)
+    is_end = stop == end or byte(text + stop) == SPACE or byte(text + stop) == TAB
+    if not is_end or not math.isfinite(x):
+        return FEATURE, stop, key, x
+    return FINE if sure else UNSURE, stop, key, x
+
+
+@helper
+def _is_integer(text: int, begin: int, end: int) -> bool:
+    i = begin
+    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
+        i += 1
+    first = i
+    while i < end and ZERO <= byte(text + i) < ZERO + 10:
+        i += 1
+    return i == end and i > first
+
+
+@compiled
+def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
+    text: int,
+    at: int,
+    end_of_text: int,
+    odd: bool,
+    known: int,
+    rows: Any,
+    faults: Any,
+    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
+) -> tuple[int, int]:
+    """The examples of the text from ``at`` on stand in ``rows``, the bad lines in ``faults``.
+
+    Returns how many there are of each.
+    """
+    start, label, lines, key, x = rows
+    n, k, n_faults, line = 0, 0, 0, 0
+    start[0] = 0
+    while at < end_of_text:
+        begin = at
+        end = line_end(text, at, end_of_text)
+        at = end + 1
+        if end > begin and byte(text + end - 1) == RETURN:
+            end -= 1
+        line += 1
+        what = oddity(text, begin, end) if odd else FINE
+        end = find(text, begin, end, HASH)
+        i = skip_blank(text, begin, end)
+        if i == end and what == FINE:
+            continue
+        stop = token_end(text, i, end)
+        if what == FINE:
+            label[n], number_end, sure = number(text, i, stop, known)
+            if number_end != stop or not math.isfinite(label[n]):
+                what = TARGET
+            elif not sure:
+                what = UNSURE
+            else:
+                i = skip_blank(text, stop, end)
+                stop = token_end(text, i, end)
+                if stop - i >= 4 and half(text + i) == _QID:
+                    if _is_integer(text, i + 4, stop):
+                        i = stop
+                    else:
+                        what = QID
+        while what == FINE:
+            i = skip_blank(text, i, end)
+            if i == end:
+                break
+            what, stop, key[k], x[k] = _feature(text, i, end, known)
+            if what == FINE:
+                k += x[k] != 0.0
+                i = stop
+            else:
+                stop = token_end(text, i, end)
+        if what == FINE:
+            lines[n] = line - 1
+            n += 1
+            start[n] = k
+        else:
+            k = start[n]
+            faults.line[n_faults] = line - 1
+            faults.what[n_faults] = what
+            faults.begin[n_faults] = begin if what == UNSURE else i
+            faults.end[n_faults] = end if what == UNSURE else stop
+            n_faults += 1
+    return n, n_faults
+
+
+# The words
+
+
+def _why(what: int, raw: bytes) -> str:
+    """What was expected, what was found and what to write, of a fault at these bytes."""
+    if what == TARGET:
+        return _bad_target(raw)
+    if what == FEATURE:
+        return _bad_feature(raw)
+    if what == QID:
+        return f"expected an integer as qid, got {quoted(raw)}: write qid:1"
+    return ODDITIES[what]
+
+
+def _bad_target(raw: bytes) -> str:
+    if b"," in raw:
+        return f"multi-label targets are not supported: got {quoted(raw)}, write one number"
+    if b":" in raw:
+        return f"expected a target first, got {quoted(raw)}: write a number before it"
+    return bad_number("target", raw, "a number")
+
+
+def _bad_feature(raw: bytes) -> str:  # noqa: PLR0911 - one for each fault
+    index, colon, value = raw.partition(b":")
+    if raw.startswith(b"qid:"):
+        return f"qid out of place: write {quoted(raw)} after the target, once"
+    if not colon or not index.isdigit():
+        return f"expected index:value, got {quoted(raw)}: write an integer, ':' and a number"
+    if index.startswith(b"0") and index != b"0":
+        return (
+            f"index {quoted(index)} has leading zeros: write {quoted(index.lstrip(b'0') or b'0')}"
+        )
+    if len(index) > 20 or int(index) > LARGEST:
+        return f"index {quoted(index)} is too large: write at most {LARGEST}"
+    if b":" in value:
+        return f"second ':' in {quoted(raw)}: write index:value"
+    if not value:
+        return f"value of nothing in {quoted(raw)}: write a number after ':'"
+    return bad_number("value", value, "a number")

@@ -1,0 +1,316 @@
+"""What is left after learning, and its file: a Parquet table that other tools open as it is.
+
+A model has a row for each feature kept, heaviest first: ``namespace``, ``feature``, ``id`` (its
+key) and ``weight``. What made it, the intercept among it, stands in the metadata as JSON. A
+checkpoint is the same file with the cells as they stand, so that learning can go on to the bit.
+
+Nothing is unpickled. A file that is cut short or altered is refused by name: pages carry checksums,
+and the metadata a digest of everything.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dwindle import kernels
+from dwindle.batch import Batch
+from dwindle.errors import DataError
+from dwindle.learner import Learner
+from dwindle.names import shown, split
+from dwindle.registry import known_class
+from dwindle.schedules import Schedule
+from dwindle.shrinkage import Unshrunk
+from dwindle.table import empty_cells, n_cells_for
+from dwindle.updates import Plain
+
+FORMAT = 1
+_KEY = b"dwindle"
+
+
+@dataclass(frozen=True)
+class Model:
+    """The features kept, by weight, with the settings that a learner was made of.
+
+    ``facts`` is whatever else the file should say: the mapping of labels, counts, the data's names.
+    """
+
+    key: NDArray[np.uint64]
+    weight: NDArray[np.float64]
+    names: list[str]
+    intercept: float
+    settings: dict[str, Any]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, learner: Learner, facts: Mapping[str, Any] | None = None, keep: int | None = None
+    ) -> "Model":
+        """The model a learner has come to; with ``keep``, the so many heaviest of its features."""
+        key, weight = learner.table.weights()
+        # By weight, then by key: the order does not depend on where the table keeps a feature.
+        order = np.lexsort((key, -np.abs(weight)))[:keep]
+        names = learner.table.names.of(key[order].tolist())
+        settings = settings_of(learner)
+        return cls(key[order], weight[order], names, learner.intercept, settings, dict(facts or {}))
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @property
+    def loss(self) -> Any:
+        """The loss it was trained with."""
+        return _ingredient(self.settings["loss"])
+
+    def weights(self) -> dict[str, float]:
+        """The weight of each feature by name, heaviest first."""
+        return dict(zip(map(shown, self.names), self.weight.tolist(), strict=True))
+
+    def predict(self, batch: Batch) -> NDArray[np.float64]:
+        """The prediction for each example, before any link."""
+        prediction = np.empty(batch.n_examples)
+        base = np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base
+        kernels.predict.of(Unshrunk(), Plain())(
+            batch.start,
+            batch.key,
+            batch.x,
+            base,
+            0.0,
+            0.0,
+            0,
+            self._cells,
+            self._bias,
+            1.0,
+            bool(self.settings["scaled"]),
+            Unshrunk(),
+            Plain(),
+            prediction,
+        )
+        return prediction
+
+    @property
+    def _bias(self) -> Any:
+        bias = empty_cells(Plain(), 1)
+        bias.weight[0] = self.intercept
+        return bias
+
+    @property
+    def _cells(self) -> Any:
+        """The features as a table to look them up in; made once."""
+        found = self.__dict__.get("_table")
+        if found is None:
+            rows = empty_cells(Plain(), len(self))
+            rows.key, rows.weight = self.key + np.uint64(1), self.weight
+            found = empty_cells(Plain(), n_cells_for(len(self)))
+            kernels.move.of(Plain())(rows, found)
+            self.__dict__["_table"] = found
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Write the model; an earlier file stays whole until this one is. Returns its size."""
+        columns = _name_columns(self.names) | {"id": self.key, "weight": self.weight}
+        about = {"intercept": _number(self.intercept), "settings": self.settings}
+        return _write(path, "model", columns, about | {"facts": self.facts})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Model":
+        """Read a model, or refuse the file by name."""
+        table, about = _read(path, "model")
+        return cls(
+            _column(table, "id"),
+            _column(table, "weight"),
+            _names(table),
+            float(about["intercept"]),
+            about["settings"],
+            about["facts"],
+        )
+
+
+def settings_of(learner: Learner) -> dict[str, Any]:
+    """All that has to be known to make such a learner again."""
+    return {
+        "loss": _recipe(learner.loss),
+        "shrinkage": _recipe(learner.shrinkage),
+        "update": _recipe(learner.update),
+        "rate": _recipe(learner.schedule),
+        "intercept": learner.has_intercept,
+        "scaled": learner.scaled,
+    }
+
+
+def learner_from(settings: Mapping[str, Any]) -> Learner:
+    """A new learner with these settings.
+
+    >>> learner_from(settings_of(Learner()))
+    Learner(loss=Logistic(), shrinkage=Truncation(gravity=0.0, threshold=inf, every=1), \
+update=Adaptive(beta=1.0), rate=Schedule(rate=0.3, power=0.0, t0=1.0, pass_decay=1.0), \
+intercept=True, scaled=False)
+    """
+    loss, shrinkage, update = (_ingredient(settings[i]) for i in ("loss", "shrinkage", "update"))
+    return Learner(
+        loss,
+        shrinkage,
+        update,
+        Schedule(**{k: float(v) for k, v in settings["rate"]["Schedule"].items()}),
+        intercept=settings["intercept"],
+        scaled=settings["scaled"],
+    )
+
+
+def save_checkpoint(
+    learner: Learner, path: str | os.PathLike[str], facts: Mapping[str, Any] | None = None
+) -> int:
+    """Write all of a learner's state; `load_checkpoint` goes on from it to the bit."""
+    table, clock = learner.table, learner.clock
+    full = table.cells[table.cells.key != 0]
+    key = full.key - np.uint64(1)
+    extra = [name for name in full.dtype.names if name not in ("key", "weight")]
+    columns = _name_columns(table.names.of(key.tolist())) | {"id": key, "weight": full.weight}
+    columns |= {name: full[name] for name in extra}
+    about = {
+        "settings": settings_of(learner),
+        "intercept": {name: _number(learner.bias[name][0]) for name in ["weight", *extra]},
+        "clock": {
+            "n_steps": clock.n_steps,
+            "passes": clock.passes,
+            "now": clock.now,
+            "size": clock.size,
+        },
+        "n_cells": len(table.cells),
+        "facts": dict(facts or {}),
+    }
+    return _write(path, "checkpoint", columns, about)
+
+
+def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
+    """The learner as it was when the checkpoint was written, and the facts written with it."""
+    table, about = _read(path, "checkpoint")
+    learner = learner_from(about["settings"])
+    rows = empty_cells(learner.update, table.num_rows)
+    for name in rows.dtype.names:
+        rows[name] = _column(table, "id") + np.uint64(1) if name == "key" else _column(table, name)
+    cells = empty_cells(learner.update, about["n_cells"])
+    kernels.move.of(learner.update)(rows, cells)
+    learner.table.cells, learner.table.used = cells, len(rows)
+    names = _names(table)
+    learner.table.names.enter(_column(table, "id"), names, np.arange(len(names)))
+    for name, value in about["intercept"].items():
+        learner.bias[name] = float(value)
+    learner.clock.set(**about["clock"])
+    return learner, about["facts"]
+
+
+def _recipe(ingredient: Any) -> dict[str, dict[str, Any]]:
+    return {type(ingredient).__name__: {k: _number(v) for k, v in ingredient._asdict().items()}}
+
+
+def _ingredient(recipe: Mapping[str, Mapping[str, Any]]) -> Any:
+    [(name, fields)] = recipe.items()
+    cls = known_class(name)
+    return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
+
+
+def _number(value: Any) -> Any:
+    """As JSON has it: it knows no infinity, so that is its name."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
+
+
+def _name_columns(names: list[str]) -> dict[str, list[str]]:
+    pairs = [split(_valid(name)) for name in names]
+    return {"namespace": [pair[0] for pair in pairs], "feature": [pair[1] for pair in pairs]}
+
+
+def _valid(name: str) -> str:
+    """A name that was not UTF-8, made so for other programs; its key is still the right one."""
+    return (
+        name if name.isascii() else name.encode("utf-8", "surrogateescape").decode(errors="replace")
+    )
+
+
+def _names(table: pa.Table) -> list[str]:
+    pairs = zip(table["namespace"].to_pylist(), table["feature"].to_pylist(), strict=True)
+    return [f"{namespace}\0{feature}" if namespace else feature for namespace, feature in pairs]
+
+
+def _column(table: pa.Table, name: str) -> NDArray[Any]:
+    return np.array(table[name].to_numpy())
+
+
+def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
+    """Of everything that is said, in the order it is said."""
+    digest = sha256(json.dumps(about, sort_keys=True).encode())
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        digest.update(f"{name} {column.type} ".encode())
+        if pa.types.is_string(column.type):
+            digest.update("\0".join(column.to_pylist()).encode("utf-8", "surrogateescape"))
+        else:
+            digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
+    return digest.hexdigest()
+
+
+def _write(
+    path: str | os.PathLike[str], kind: str, columns: Mapping[str, Any], about: dict[str, Any]
+) -> int:
+    target = Path(path)
+    strings = ("namespace", "feature")
+    table = pa.table(
+        {
+            name: pa.array(values, pa.string()) if name in strings else pa.array(values)
+            for name, values in columns.items()
+        }
+    )
+    about = {"format": FORMAT, "kind": kind} | about
+    about = json.loads(json.dumps(about))  # as it will be read
+    said = json.dumps(about | {"digest": _digest(table, about)})
+    table = table.replace_schema_metadata({_KEY: said.encode()})
+    if not target.parent.is_dir():
+        raise DataError(f"{target}: there is no folder {target.parent} to write to")
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+            os.replace(file.name, target)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    return size
+
+
+def _read(path: str | os.PathLike[str], kind: str) -> tuple[pa.Table, dict[str, Any]]:
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read()
+        said = (table.schema.metadata or {}).get(_KEY)
+        about = None if said is None else json.loads(said)
+        digest = None if about is None else about.pop("digest", None)
+        whole = about is not None and digest == _digest(table, about)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{path}: not a {kind}, or damaged: {reason}") from None
+    if about is None:
+        raise DataError(f"{path}: a Parquet file, but not a {kind} that dwindle wrote")
+    if not whole:
+        raise DataError(f"{path}: damaged: its contents are not those it was written with")
+    if about["format"] > FORMAT:
+        raise DataError(
+            f"{path}: written in format {about['format']}, and this dwindle reads up to {FORMAT}: "
+            "upgrade it"
+        )
+    if about["kind"] != kind:
+        raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
+    return table, about

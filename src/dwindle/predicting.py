@@ -1,0 +1,110 @@
+"""From a model and data to predictions, and how good they are."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle import kernels
+from dwindle.errors import DataError
+from dwindle.formats.block import Parsed
+from dwindle.losses import Hinge, Logistic
+from dwindle.metrics import accuracy, auc
+from dwindle.model import Model
+from dwindle.progress import LabelCounts
+from dwindle.stream import Reading, read
+from dwindle.training import Labels
+
+
+class Predictions(NamedTuple):
+    """Of a run of examples."""
+
+    prediction: NDArray[np.float64]
+    tags: Sequence[str] | None
+    skipped: int
+
+
+def predict(
+    model: str | os.PathLike[str],
+    paths: Sequence[str],
+    reading: Reading | None = None,
+    *,
+    kind: str = "score",
+    skip_bad: bool = False,
+) -> Iterator[Predictions]:
+    """The predictions of a model's file for the data, in order.
+
+    ``kind`` is "score", before any link; "probability" of the positive class; or "label".
+    """
+    trained = Model.load(model)
+    link = _link(trained, kind)
+    for parsed in read(paths, reading):
+        skipped = _bad(parsed, skip_bad=skip_bad)
+        yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
+
+
+def evaluate(
+    model: str | os.PathLike[str],
+    paths: Sequence[str],
+    reading: Reading | None = None,
+    *,
+    skip_bad: bool = False,
+) -> dict[str, float | int]:
+    """How good a model is on labelled data: loss and, as fits the loss, accuracy, AUC or RMSE."""
+    trained = Model.load(model)
+    loss = trained.loss
+    labels = Labels({float(k): v for k, v in trained.facts.get("labels", {}).items()})
+    scores, truths, weights = [], [], []
+    skipped = 0
+    for parsed in read(paths, reading):
+        skipped += _bad(parsed, skip_bad=skip_bad)
+        label = labels.mapped(parsed, loss)
+        if label is None:
+            raise DataError(f"{parsed.source}: there are no labels to compare with")
+        batch = parsed.batch
+        ones = np.ones(batch.n_examples, np.float32)
+        scores.append(trained.predict(batch))
+        truths.append(label)
+        weights.append(ones if batch.importance is None else batch.importance)
+    p, y, h = (np.concatenate(part) if part else np.empty(0) for part in (scores, truths, weights))
+    known = h > 0
+    p, y, h = p[known], y[known].astype(np.float32), h[known].astype(np.float32)
+    if not len(p):
+        raise DataError(f"{' '.join(paths)}: no labelled examples to evaluate on")
+    counts = LabelCounts()
+    counts.add(y, h)
+    value = kernels.values.of(loss)(loss, p, y)
+    found: dict[str, float | int] = {
+        "examples": len(p),
+        "loss": float(np.average(value, weights=h)),
+        "best_constant_loss": counts.best_constant(loss)[1],
+    }
+    if isinstance(loss, Logistic | Hinge):
+        found |= {"accuracy": accuracy(p, y), "auc": auc(p, y)}
+        if isinstance(loss, Logistic):
+            found["log_loss"] = found["loss"]
+    else:
+        found["rmse"] = float(np.sqrt(np.average((p - y) ** 2, weights=h)))
+    return found | {"kept": len(trained), "skipped": skipped}
+
+
+def _bad(parsed: Parsed, *, skip_bad: bool) -> int:
+    if parsed.bad and not skip_bad:
+        raise DataError(str(parsed.bad[0]))
+    return len(parsed.bad)
+
+
+def _link(model: Model, kind: str) -> Any:
+    if kind == "score":
+        return lambda p: p
+    name = type(model.loss).__name__
+    if kind == "probability":
+        if not isinstance(model.loss, Logistic):
+            raise DataError(f"probabilities need a model trained with logistic loss, not {name}")
+        return lambda p: 0.5 * (1.0 + np.tanh(0.5 * p))
+    if not isinstance(model.loss, Logistic | Hinge):
+        raise DataError(f"labels need a model of two classes, not one trained with {name}")
+    spelt = {sign: float(label) for label, sign in model.facts.get("labels", {}).items()}
+    return lambda p: np.where(p > 0, spelt.get(1.0, 1.0), spelt.get(-1.0, -1.0))

@@ -1,0 +1,162 @@
+"""What is known of a run while it goes on: every figure measured before learning."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle import kernels
+from dwindle.batch import Batch
+from dwindle.sketch import Distinct
+
+BINS = 2**16
+MANY = 10_000  # distinct labels counted one by one; beyond, they are rounded
+GOLDEN = (5**0.5 - 1) / 2
+
+
+class Ranking:
+    """The AUC of a stream, from counts of predictions in narrow bins of 1 / (1 + exp(-p)).
+
+    Within a bin predictions count as ties, so the error is at most half the chance that a positive
+    and a negative share one.
+    """
+
+    def __init__(self, count: NDArray[np.float64] | None = None) -> None:
+        self.count = np.zeros((2, BINS)) if count is None else count
+
+    def add(self, prediction: NDArray[np.float64], positive: NDArray[np.bool_]) -> None:
+        """These were predicted, and these of them were positive."""
+        chance = 1.0 / (1.0 + np.exp(-np.clip(prediction, -700, 700)))
+        place = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
+        for row in (0, 1):
+            self.count[row] += np.bincount(place[positive == bool(row)], minlength=BINS)
+
+    def auc(self) -> float:
+        """The chance that a positive outranks a negative."""
+        negative, positive = self.count
+        pairs = negative.sum() * positive.sum()
+        if not pairs:
+            return float("nan")
+        below = np.cumsum(negative) - negative / 2
+        return float(positive @ below / pairs)
+
+
+class LabelCounts:
+    """The weight of each label that went by, for the best constant prediction."""
+
+    def __init__(self, weight: Mapping[float, float] | None = None) -> None:
+        self.weight = dict(weight or {})
+
+    def add(self, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
+        """These labels were seen."""
+        distinct, place = np.unique(label, return_inverse=True)
+        added = np.bincount(place, importance, len(distinct))
+        for value, weight in zip(distinct.tolist(), added.tolist(), strict=True):
+            near = value if len(self.weight) < MANY else float(np.float16(value))
+            self.weight[near] = self.weight.get(near, 0.0) + weight
+
+    def best_constant(self, loss: Any) -> tuple[float, float]:
+        """The constant with the least mean loss, and that loss: every loss here is convex."""
+        if not self.weight:
+            return 0.0, float("nan")
+        label = np.array(list(self.weight), np.float32)
+        weight = np.array(list(self.weight.values())) / sum(self.weight.values())
+        values = kernels.values.of(loss)
+
+        def mean(constant: float) -> float:
+            return float(weight @ values(loss, np.full(len(label), constant), label))
+
+        low, high = min(float(label.min()), -50.0), max(float(label.max()), 50.0)
+        while high - low > 1e-9 * max(1.0, abs(low), abs(high)):
+            left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+            if mean(left) <= mean(right):
+                high = right
+            else:
+                low = left
+        middle = (low + high) / 2
+        return middle, mean(middle)
+
+
+class Progress:
+    """Counts, losses, AUC and distinct features of the examples that went by."""
+
+    def __init__(self, loss: Any, *, ranks: bool) -> None:
+        self.loss = loss
+        self.ranking = Ranking() if ranks else None
+        self.labels = LabelCounts()
+        self.distinct = Distinct()
+        self.examples = 0
+        self.feature_count = 0
+        self.skipped = 0
+        self.total, self.weight = 0.0, 0.0  # of the losses, and of the examples they are of
+        self._since = (0.0, 0.0)
+        self._values = kernels.values.of(loss)
+
+    def add(
+        self,
+        batch: Batch,
+        prediction: NDArray[np.float64],
+        label: NDArray[np.float32],
+        importance: NDArray[np.float32],
+    ) -> None:
+        """These examples were predicted, then learned from."""
+        self.examples += batch.n_examples
+        self.feature_count += len(batch.key)
+        self.distinct.observe(batch.key)
+        self.total += float(importance @ self._values(self.loss, prediction, label))
+        self.weight += float(importance.sum(dtype=np.float64))
+        known = importance > 0
+        self.labels.add(label[known], importance[known])
+        if self.ranking is not None:
+            self.ranking.add(prediction[known], label[known] > 0)
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss so far."""
+        return self.total / self.weight if self.weight else float("nan")
+
+    @property
+    def auc(self) -> float:
+        """The AUC so far, where there is one."""
+        return float("nan") if self.ranking is None else self.ranking.auc()
+
+    def since_last(self) -> float:
+        """The mean loss since this was last asked."""
+        total, weight = self.total - self._since[0], self.weight - self._since[1]
+        self._since = (self.total, self.weight)
+        return total / weight if weight else float("nan")
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        ranks = None if self.ranking is None else _packed(self.ranking.count)
+        return {
+            "examples": self.examples,
+            "feature_count": self.feature_count,
+            "skipped": self.skipped,
+            "total": self.total,
+            "weight": self.weight,
+            "since": list(self._since),
+            "labels": list(self.labels.weight.items()),
+            "distinct": _packed(self.distinct.register),
+            "ranking": ranks,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from `state`."""
+        self.examples, self.feature_count = state["examples"], state["feature_count"]
+        self.skipped, self.total, self.weight = state["skipped"], state["total"], state["weight"]
+        self._since = (state["since"][0], state["since"][1])
+        self.labels = LabelCounts({float(y): float(w) for y, w in state["labels"]})
+        self.distinct = Distinct(_unpacked(state["distinct"], np.uint8).copy())
+        if self.ranking is not None:
+            self.ranking = Ranking(_unpacked(state["ranking"], np.float64).reshape(2, BINS).copy())
+
+
+def _packed(array: NDArray[Any]) -> str:
+    return base64.b64encode(array.tobytes()).decode()
+
+
+def _unpacked(text: str, kind: Any) -> NDArray[Any]:
+    return np.frombuffer(base64.b64decode(text), kind)

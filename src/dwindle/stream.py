@@ -1,0 +1,251 @@
+"""From paths and pipes to parsed batches, in order, on threads.
+
+Reading and decompressing have a thread of their own, parsing has the given number, and batches come
+out in the order of the data: kernels and decompressors release the GIL, so all of it runs beside
+the learning. Between the threads there are only short bounded queues.
+"""
+
+import bz2
+import glob
+import gzip
+import io
+import lzma
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from queue import Empty, Full, Queue
+from typing import Any, BinaryIO, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+
+from dwindle.errors import DataError
+from dwindle.formats.block import Block, Parsed
+
+Item = TypeVar("Item")
+
+STDIN = "-"
+BLOCK = 2**21  # bytes of text a parser gets at once
+DEPTH = 4  # blocks waiting between two threads
+
+LINES = ("vw", "svmlight", "jsonl")  # formats parsed a block of lines at a time
+TABLES = ("csv", "tsv", "parquet", "arrow")  # formats that have columns
+EXTENSIONS = {
+    ".vw": "vw",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_COMPRESSED = {".gz", ".zst", ".bz2", ".xz"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How data is to be read; the defaults look at the data."""
+
+    format: str | None = None
+    label_column: str = "label"
+    weight_column: str | None = None
+    interactions: tuple[tuple[str, ...], ...] = ()
+    ignore: frozenset[str] = frozenset()
+    threads: int = 2
+    block_size: int = BLOCK
+
+
+def sources(paths: Iterable[str]) -> list[str]:
+    """The files that paths name: globs and folders are expanded, in the order of their names."""
+    found: list[str] = []
+    for path in paths:
+        if path == STDIN or Path(path).is_file():
+            found.append(path)
+        elif Path(path).is_dir():
+            inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file())
+            if not inside:
+                raise DataError(f"{path}: the folder is empty")
+            found += [name for name in inside if not Path(name).name.startswith(".")]
+        elif matches := sorted(glob.glob(path)):  # noqa: PTH207  (a glob may be absolute)
+            found += matches
+        elif Path(path).exists():  # a named pipe, /dev/fd/63
+            found.append(path)
+        else:
+            raise DataError(f"{path}: no such file or folder")
+    return found
+
+
+def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parsed]:
+    """The examples of all files in order, a batch at a time."""
+    how = reading or Reading()
+    for path in sources(paths):
+        yield from _file(path, how)
+
+
+def _file(path: str, how: Reading) -> Iterator[Parsed]:
+    name = "stdin" if path == STDIN else path
+    file = cast("BinaryIO", sys.stdin.buffer if path == STDIN else open(path, "rb"))  # noqa: SIM115
+    with closing(_decompressed(file)) as plain:
+        kind = how.format or _format_of(path, plain)
+        if kind in LINES:
+            yield from _in_order(_parser(kind, how), blocks(plain, name, how.block_size), how)
+        else:
+            for parsed in _ahead(_table(kind, path, plain, name, how)):
+                yield parsed._replace(source=name)
+
+
+def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
+    parse = import_module(f"dwindle.formats.{kind}").parse  # only what is asked for
+
+    def parse_block(block: Block) -> Parsed:
+        parsed = parse(block, interactions=how.interactions, ignore=how.ignore)
+        return parsed._replace(source=block.source)
+
+    return parse_block
+
+
+def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Iterator[Parsed]:
+    from dwindle.formats import arrow, csv  # noqa: PLC0415  (import what is asked for)
+
+    columns: dict[str, Any] = {
+        "label_column": how.label_column,
+        "weight_column": how.weight_column,
+        "interactions": how.interactions,
+        "ignore": how.ignore,
+    }
+    if kind in ("csv", "tsv"):
+        return csv.batches(file, name, delimiter="\t" if kind == "tsv" else ",", **columns)
+    if path == STDIN:
+        raise DataError(f"stdin: {kind} is read from a file, not from a pipe")
+    return arrow.batches(path, **columns)
+
+
+def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
+    """The lines of a file, as many whole ones at a time as fit in ``size`` bytes, at least one."""
+    rest, line = b"", 1
+    while chunk := file.read(size):
+        whole = chunk.rfind(b"\n") + 1
+        if whole == 0:  # a line longer than a block: go on to its end
+            rest += chunk
+            continue
+        text = rest + chunk[:whole]
+        rest = chunk[whole:]
+        yield Block(np.frombuffer(text, np.uint8), source, line)
+        line += text.count(b"\n")
+    if rest:
+        yield Block(np.frombuffer(rest, np.uint8), source, line)
+
+
+def _decompressed(file: BinaryIO) -> BinaryIO:
+    """The file's text, whatever it is compressed with: told by its first bytes, not by its name."""
+    buffered = io.BufferedReader(cast("io.RawIOBase", file), BLOCK)
+    head = buffered.peek(6)[:6]
+    if head.startswith(b"\x1f\x8b"):
+        return cast("BinaryIO", gzip.open(buffered))
+    if head.startswith(b"BZh"):
+        return cast("BinaryIO", bz2.open(buffered))
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return cast("BinaryIO", lzma.open(buffered))
+    if head.startswith(b"\x28\xb5\x2f\xfd"):
+        stream = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")
+        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", stream), BLOCK))
+    return cast("BinaryIO", buffered)
+
+
+def _format_of(path: str, file: BinaryIO) -> str:
+    """By the extension, else by a look at the first lines."""
+    suffixes = [s for s in Path(path).suffixes if s not in _COMPRESSED]
+    if suffixes and suffixes[-1] in EXTENSIONS:
+        return EXTENSIONS[suffixes[-1]]
+    head = cast("io.BufferedReader", file).peek(4096)[:4096]
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"ARROW1"):
+        return "arrow"
+    first = head.split(b"\n", 1)[0].strip()
+    if first.startswith(b"{"):
+        return "jsonl"
+    if b"|" in first:
+        return "vw"
+    tokens = first.split(b"#")[0].split()
+    if len(tokens) > 1 and all(token.count(b":") == 1 for token in tokens[1:]):
+        return "svmlight"
+    if b"\t" in first:
+        return "tsv"
+    if b"," in first:
+        return "csv"
+    raise DataError(
+        f"{path}: cannot tell the format from its name or its first line: say it with --format, "
+        f"one of {', '.join((*LINES, *TABLES))}"
+    )
+
+
+def _in_order(
+    parse: Callable[[Block], Parsed], given: Iterator[Block], how: Reading
+) -> Iterator[Parsed]:
+    """Each block parsed, by several threads, handed over in the order of the blocks."""
+    with closing(_ahead(given)) as ready, ThreadPoolExecutor(how.threads) as pool:
+        pending: deque[Future[Parsed]] = deque()
+        try:
+            for block in ready:
+                pending.append(pool.submit(parse, block))
+                if len(pending) > how.threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def _ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items, made by a thread that runs a little ahead."""
+    queue: Queue[tuple[bool, Any]] = Queue(DEPTH)
+    stop = threading.Event()
+
+    def put(item: tuple[bool, Any]) -> None:
+        while not stop.is_set():
+            try:
+                queue.put(item, timeout=0.1)
+            except Full:
+                continue
+            return
+
+    def work() -> None:
+        try:
+            for item in items:
+                put((True, item))
+                if stop.is_set():
+                    return
+            put((False, None))
+        except BaseException as error:  # noqa: BLE001  (handed to the thread that asked)
+            put((False, error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while True:
+            more, item = queue.get()
+            if not more:
+                if item is not None:
+                    raise item
+                return
+            yield item
+    finally:
+        stop.set()
+        try:
+            while True:
+                queue.get_nowait()
+        except Empty:
+            pass
+        thread.join(timeout=1)
