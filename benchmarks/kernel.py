@@ -74,14 +74,15 @@ def main() -> None:
         if isinstance(model, Learner):
             kept, prediction = len(model), model.predict(Batch.from_csr(table))
         else:
-            kept, prediction = np.count_nonzero(model.coef_), model.decision_function(table)
+            kept = int(np.count_nonzero(model.coef_))
+            prediction = model.decision_function(table)
         rows.append(
             {
                 "contestant": name,
                 "ns_per_feature": round(statistics.median(each) / table.nnz * 1e9, 1),
                 "times_as_fast": ratio(seconds, "scikit-learn", name),
                 "as_in_order": ratio(seconds, "scikit-learn, in order", name),
-                "kept": int(kept),
+                "kept": kept,
                 "auc_on_train": round(auc(prediction, label), 4),
             }
         )

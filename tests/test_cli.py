@@ -1,15 +1,26 @@
 """The command line, run as a user would."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from dwindle.cli import COMMANDS
 
-def dwindle(*args, check=True):
+ROOT = Path(__file__).parent.parent
+
+
+def dwindle(*args, check=True, cwd=None):
     return subprocess.run(
-        [sys.executable, "-m", "dwindle", *args], capture_output=True, text=True, check=check
+        [sys.executable, "-m", "dwindle", *args],
+        capture_output=True,
+        text=True,
+        check=check,
+        cwd=cwd,
+        env=os.environ | {"COLUMNS": "80"},
     )
 
 
@@ -20,10 +31,30 @@ def test_help_lists_the_commands_and_imports_no_numba():
     assert done.stdout.split()[-1] == "False"
 
 
-def test_every_command_s_help_ends_with_an_example_that_runs():
-    text = dwindle("demo", "--help").stdout
-    example = next(line.split() for line in text.splitlines() if line.strip().startswith("dwindle "))
-    assert "kept" in dwindle(*example[1:]).stdout
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    """A folder with the files that the examples speak of."""
+    here = tmp_path_factory.mktemp("workplace")
+    lines = [f"{1 if i % 3 else -1} |ad shoe{i % 3} hour:{i % 24 / 24}\n" for i in range(300)]
+    for name in ("train.vw", "test.vw"):
+        (here / name).write_text("".join(lines))
+    dwindle("train", "train.vw", "--model", "ads.parquet", "--quiet", cwd=here)
+    return here
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_s_help_ends_with_an_example_that_runs(command, workplace):
+    text = dwindle(command, "--help").stdout
+    example = [line.split() for line in text.splitlines() if line.strip().startswith("dwindle ")]
+    assert example
+    for _, *args in example:
+        assert dwindle(*args, cwd=workplace).returncode == 0
+
+
+def test_the_page_of_the_command_line_shows_the_help_as_it_is():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    for command in COMMANDS:
+        assert dwindle(command, "--help").stdout.strip() in page, "run docs/write_command_line.py"
 
 
 def test_the_demo_drops_the_random_features_and_keeps_the_accuracy():

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
-from streams import batch_of, cut, seeds, stream
 
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation
 from dwindle.model import Model, load_checkpoint, save_checkpoint
+from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
+from streams import batch_of, cut, seeds, stream
 
 
 def trained(seed=0, **settings):
@@ -60,7 +60,7 @@ def test_namespaces_have_a_column_of_their_own(tmp_path):
     assert Model.load(tmp_path / "m.parquet").names == Model.of(learner).names
 
 
-def test_keep_keeps_exactly_the_heaviest(tmp_path):
+def test_keep_keeps_exactly_the_heaviest():
     learner = trained()
     model = Model.of(learner, keep=3)
     everything = sorted(learner.weights().items(), key=lambda item: -abs(item[1]))
@@ -157,4 +157,4 @@ def test_a_failed_write_leaves_the_earlier_model_as_it_was(tmp_path, monkeypatch
     with pytest.raises(OSError, match="No space left"):
         Model.of(trained(seed=1)).save(path)
     assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["m.parquet"]
+    assert [p.name for p in tmp_path.iterdir()] == ["m.parquet"]

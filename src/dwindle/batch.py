@@ -150,16 +150,13 @@ class Batch(NamedTuple):
         if first == 0 and last == self.n_examples:
             return self
         a, b = int(self.start[first]), int(self.start[last])
-        return Batch(
-            self.start[first : last + 1] - a,
-            self.key[a:b],
-            self.x[a:b],
-            *(
-                None if each is None else each[first:last]
-                for each in (self.label, self.importance, self.base)
-            ),
-            None if self.names is None else Part(self.names, a, b),
+        label, importance, base = (
+            None if each is None else each[first:last]
+            for each in (self.label, self.importance, self.base)
         )
+        names = None if self.names is None else Part(self.names, a, b)
+        start = self.start[first : last + 1] - a
+        return Batch(start, self.key[a:b], self.x[a:b], label, importance, base, names)
 
     def _without_zeros(self) -> "Batch":
         """The same examples with the features whose value is 0 left out."""

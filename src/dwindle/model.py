@@ -282,7 +282,7 @@ def _write(
             file.flush()
             os.fsync(file.fileno())
             size = file.tell()
-            os.replace(file.name, target)
+            Path(file.name).replace(target)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise

@@ -14,7 +14,7 @@ from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
-from dwindle.stream import Reading, read
+from dwindle.stream import Reading, as_before, read
 from dwindle.training import Labels
 
 
@@ -40,7 +40,7 @@ def predict(
     """
     trained = Model.load(model)
     link = _link(trained, kind)
-    for parsed in read(paths, reading):
+    for parsed in read(paths, as_before(trained.facts["reading"], reading or Reading())):
         skipped = _bad(parsed, skip_bad=skip_bad)
         yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
 
@@ -56,9 +56,11 @@ def evaluate(
     trained = Model.load(model)
     loss = trained.loss
     labels = Labels({float(k): v for k, v in trained.facts.get("labels", {}).items()})
-    scores, truths, weights = [], [], []
+    scores: list[NDArray[Any]] = []
+    truths: list[NDArray[Any]] = []
+    weights: list[NDArray[Any]] = []
     skipped = 0
-    for parsed in read(paths, reading):
+    for parsed in read(paths, as_before(trained.facts["reading"], reading or Reading())):
         skipped += _bad(parsed, skip_bad=skip_bad)
         label = labels.mapped(parsed, loss)
         if label is None:
@@ -68,11 +70,13 @@ def evaluate(
         scores.append(trained.predict(batch))
         truths.append(label)
         weights.append(ones if batch.importance is None else batch.importance)
-    p, y, h = (np.concatenate(part) if part else np.empty(0) for part in (scores, truths, weights))
-    known = h > 0
-    p, y, h = p[known], y[known].astype(np.float32), h[known].astype(np.float32)
-    if not len(p):
+    known = [weight > 0 for weight in weights]
+    if not any(map(np.any, known)):
         raise DataError(f"{' '.join(paths)}: no labelled examples to evaluate on")
+    p, y, h = (
+        np.concatenate([part[those] for part, those in zip(parts, known, strict=True)])
+        for parts in (scores, truths, weights)
+    )
     counts = LabelCounts()
     counts.add(y, h)
     value = kernels.values.of(loss)(loss, p, y)

@@ -11,15 +11,13 @@ import gzip
 import io
 import lzma
 import sys
-import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from queue import Empty, Full, Queue
 from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
@@ -65,6 +63,27 @@ class Reading:
     block_size: int = BLOCK
 
 
+def kept_reading(reading: Reading) -> dict[str, Any]:
+    """What a model must remember of how its data was read."""
+    return {
+        "label_column": reading.label_column,
+        "weight_column": reading.weight_column,
+        "interactions": [list(product) for product in reading.interactions],
+        "ignore": sorted(reading.ignore),
+    }
+
+
+def as_before(kept: dict[str, Any], reading: Reading) -> Reading:
+    """Read as `kept_reading` says, in the format and with the threads of ``reading``."""
+    return replace(
+        reading,
+        label_column=kept["label_column"],
+        weight_column=kept["weight_column"],
+        interactions=tuple(tuple(product) for product in kept["interactions"]),
+        ignore=frozenset(kept["ignore"]),
+    )
+
+
 def sources(paths: Iterable[str]) -> list[str]:
     """The files that paths name: globs and folders are expanded, in the order of their names."""
     found: list[str] = []
@@ -94,8 +113,13 @@ def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parse
 
 def _file(path: str, how: Reading) -> Iterator[Parsed]:
     name = "stdin" if path == STDIN else path
-    file = cast("BinaryIO", sys.stdin.buffer if path == STDIN else open(path, "rb"))  # noqa: SIM115
-    with closing(_decompressed(file)) as plain:
+    with ExitStack() as closed:
+        if path == STDIN:
+            file = cast("io.BufferedReader", sys.stdin.buffer)
+        else:
+            raw = closed.enter_context(open(path, "rb", BLOCK))  # noqa: PTH123  (may be a pipe)
+            file = cast("io.BufferedReader", raw)
+        plain = closed.enter_context(closing(_decompressed(file)))
         kind = how.format or _format_of(path, plain)
         if kind in LINES:
             yield from _in_order(_parser(kind, how), blocks(plain, name, how.block_size), how)
@@ -108,7 +132,7 @@ def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
     parse = import_module(f"dwindle.formats.{kind}").parse  # only what is asked for
 
     def parse_block(block: Block) -> Parsed:
-        parsed = parse(block, interactions=how.interactions, ignore=how.ignore)
+        parsed: Parsed = parse(block, interactions=how.interactions, ignore=how.ignore)
         return parsed._replace(source=block.source)
 
     return parse_block
@@ -146,24 +170,23 @@ def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
         yield Block(np.frombuffer(rest, np.uint8), source, line)
 
 
-def _decompressed(file: BinaryIO) -> BinaryIO:
+def _decompressed(file: io.BufferedReader) -> BinaryIO:
     """The file's text, whatever it is compressed with: told by its first bytes, not by its name."""
-    buffered = io.BufferedReader(cast("io.RawIOBase", file), BLOCK)
-    head = buffered.peek(6)[:6]
+    head = file.peek(6)[:6]
     if head.startswith(b"\x1f\x8b"):
-        return cast("BinaryIO", gzip.open(buffered))
+        return cast("BinaryIO", gzip.open(file))
     if head.startswith(b"BZh"):
-        return cast("BinaryIO", bz2.open(buffered))
+        return cast("BinaryIO", bz2.open(file))
     if head.startswith(b"\xfd7zXZ\x00"):
-        return cast("BinaryIO", lzma.open(buffered))
+        return cast("BinaryIO", lzma.open(file))
     if head.startswith(b"\x28\xb5\x2f\xfd"):
-        stream = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")
+        stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
         return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", stream), BLOCK))
-    return cast("BinaryIO", buffered)
+    return cast("BinaryIO", file)
 
 
-def _format_of(path: str, file: BinaryIO) -> str:
-    """By the extension, else by a look at the first lines."""
+def _format_of(path: str, file: BinaryIO) -> str:  # noqa: PLR0911  (a list of signs)
+    """By the extension, else by a look at the first line."""
     suffixes = [s for s in Path(path).suffixes if s not in _COMPRESSED]
     if suffixes and suffixes[-1] in EXTENSIONS:
         return EXTENSIONS[suffixes[-1]]
@@ -208,44 +231,19 @@ def _in_order(
                 future.cancel()
 
 
-def _ahead(items: Iterator[Item]) -> Iterator[Item]:
+def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items, made by a thread that runs a little ahead."""
-    queue: Queue[tuple[bool, Any]] = Queue(DEPTH)
-    stop = threading.Event()
-
-    def put(item: tuple[bool, Any]) -> None:
-        while not stop.is_set():
-            try:
-                queue.put(item, timeout=0.1)
-            except Full:
-                continue
-            return
-
-    def work() -> None:
-        try:
-            for item in items:
-                put((True, item))
-                if stop.is_set():
-                    return
-            put((False, None))
-        except BaseException as error:  # noqa: BLE001  (handed to the thread that asked)
-            put((False, error))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        while True:
-            more, item = queue.get()
-            if not more:
-                if item is not None:
-                    raise item
-                return
-            yield item
-    finally:
-        stop.set()
+    end = object()
+    waiting: deque[Future[Any]] = deque()
+    with ThreadPoolExecutor(1) as maker:
         try:
             while True:
-                queue.get_nowait()
-        except Empty:
-            pass
-        thread.join(timeout=1)
+                while len(waiting) < DEPTH:
+                    waiting.append(maker.submit(next, items, end))
+                item = waiting.popleft().result()
+                if item is end:
+                    return
+                yield item
+        finally:
+            for future in waiting:
+                future.cancel()

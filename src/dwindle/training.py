@@ -20,7 +20,7 @@ from dwindle.model import Model, load_checkpoint, save_checkpoint, settings_of
 from dwindle.progress import Progress
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
-from dwindle.stream import STDIN, Reading, read
+from dwindle.stream import STDIN, Reading, kept_reading, read
 from dwindle.updates import Adaptive
 
 PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
@@ -246,6 +246,7 @@ class _Run:
         assert self.progress is not None
         return {
             "labels": self.labels.facts(),
+            "reading": kept_reading(self.training.reading),
             "examples": self.progress.examples,
             "seen": self.progress.distinct.count(),
             "peak_live": self.learner.table.peak,
@@ -267,6 +268,7 @@ class _Run:
             "bad_lines": self.bad_lines,
             "paths": self.paths,
             "passes": self.training.passes,
+            "reading": kept_reading(self.training.reading),
         }
         save_checkpoint(self.learner, self.checkpoint, facts)
         self._saved = (time.monotonic(), self.progress.examples)
@@ -282,8 +284,9 @@ class _Run:
             scaled=self.training.scaled,
         )
         here, there = settings_of(wanted), settings_of(learner)
-        here |= {"passes": self.training.passes, "data": self.paths}
-        there |= {"passes": facts["passes"], "data": facts["paths"]}
+        reading = kept_reading(self.training.reading)
+        here |= {"passes": self.training.passes, "data": self.paths, "reading": reading}
+        there |= {"passes": facts["passes"], "data": facts["paths"], "reading": facts["reading"]}
         for name, value in there.items():
             if here[name] != value:
                 raise DataError(
@@ -316,8 +319,9 @@ class Labels:
         label = parsed.batch.label
         if label is None or not isinstance(loss, Logistic | Hinge):
             return label
-        for value in sorted(self._found(parsed.batch) - self.sign.keys()):
-            self._admit(value, parsed)
+        new = self._found(parsed.batch) - self.sign.keys()
+        if new:
+            self._admit(new, parsed)
         out = np.array(label)
         for value, sign in self.sign.items():
             out[label == np.float32(value)] = sign
@@ -331,28 +335,28 @@ class Labels:
         if batch.label is None:
             return set()
         label = batch.label if batch.importance is None else batch.label[batch.importance > 0]
-        few = np.unique(label[:100_000])
-        return set(np.unique(label).tolist() if len(few) <= 2 else few.tolist())
+        found: set[float] = set()
+        while len(label) and len(found) < 3:  # two passes over the labels, as a rule, and no sort
+            found.add(float(label[0]))
+            label = label[label != label[0]]
+        return found
 
-    def _admit(self, value: float, parsed: Parsed) -> None:
-        """A label not met before: it must make one of the known pairs with those that were."""
-        wanted = {value, *self.sign}
+    def _admit(self, new: set[float], parsed: Parsed) -> None:
+        """Labels not met before: with those that were, they must make one of the known pairs."""
         for negative, positive in PAIRS:
-            if wanted <= {negative, positive}:
-                kept = self.sign
-                # 1 alone is positive in the two commonest pairs, so it may have been taken so.
-                sign = {negative: -1.0, positive: 1.0}
-                if all(kept[v] == sign[v] for v in kept):
-                    self.sign = {**kept, value: sign[value]}
-                    return
+            sign = {negative: -1.0, positive: 1.0}
+            # A 1 that came alone was taken for the positive class, as in the commonest pairs.
+            if new | self.sign.keys() <= sign.keys() and self.sign.items() <= sign.items():
+                self.sign |= {value: sign[value] for value in new}
+                return
         label = parsed.batch.label
         assert label is not None
-        i = int(np.argmax(label == np.float32(value)))
-        line = f"{parsed.source}:{parsed.line[i]}" if parsed.source else f"example {i}"
+        first = {value: int(np.argmax(label == np.float32(value))) for value in new}
+        value = max(new, key=lambda v: (v not in (-1.0, 0.0, 1.0), -first[v]))
         known = " and ".join(f"{v:g}" for v in sorted(self.sign)) or "-1 and 1, 0 and 1, or 1 and 2"
         raise DataError(
-            f"{line}: expected a label of two classes ({known}), got {value:g} "
-            "(say --loss squared to learn numbers)"
+            f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
+            f"({known}), got {value:g} (say --loss squared to learn numbers)"
         )
 
 

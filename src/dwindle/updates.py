@@ -5,7 +5,6 @@ An update is a NamedTuple whose ``cell()`` is the layout of one feature's cell: 
 passed to the functions below as a record: Numba hands over a pointer, at no cost.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -39,7 +39,19 @@ def data(command: Command) -> Command:
     for option in (
         click.option("--threads", default=2, show_default=True, help="That parse the data."),
         click.option("--skip-bad", is_flag=True, help="Leave out malformed lines and count them."),
-        click.option("--ignore", multiple=True, metavar="NS", help="Leave out a namespace."),
+        click.option("--format", "format_", type=click.Choice(FORMATS), help="Of the data."),
+        click.argument("data", nargs=-1, required=True),
+    ):
+        command = option(command)
+    return command
+
+
+def features(command: Command) -> Command:
+    """The options that say what the features are: a model remembers them."""
+    for option in (
+        click.option(
+            "--ignore", multiple=True, metavar="NS", help="Leave out a namespace or column."
+        ),
         click.option(
             "--interactions",
             multiple=True,
@@ -48,27 +60,25 @@ def data(command: Command) -> Command:
         ),
         click.option("--weight-column", help="Of importance, in tables."),
         click.option("--label-column", default="label", show_default=True, help="In tables."),
-        click.option("--format", "format_", type=click.Choice(FORMATS), help="Of the data."),
-        click.argument("data", nargs=-1, required=True),
     ):
         command = option(command)
     return command
 
 
 def reading(settings: dict[str, Any]) -> Any:
-    """What the options in `data` say; they are taken out of ``settings``."""
+    """What the options in `data` and `features` say; they are taken out of ``settings``."""
     from dwindle.stream import Reading  # noqa: PLC0415  (imports Arrow)
 
-    products = [tuple(product.split("*")) for product in settings.pop("interactions")]
+    products = [tuple(product.split("*")) for product in settings.pop("interactions", ())]
     for product in products:
         if not 2 <= len(product) <= 3:
             raise click.BadParameter(f"expected A*B or A*B*C, got {'*'.join(product)}")
     return Reading(
         format=settings.pop("format_"),
-        label_column=settings.pop("label_column"),
-        weight_column=settings.pop("weight_column"),
+        label_column=settings.pop("label_column", "label"),
+        weight_column=settings.pop("weight_column", None),
         interactions=tuple(products),
-        ignore=frozenset(settings.pop("ignore")),
+        ignore=frozenset(settings.pop("ignore", ())),
         threads=settings.pop("threads"),
     )
 

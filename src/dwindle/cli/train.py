@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from dwindle.cli.options import LOSSES, data, reading, told_in_one_line
+from dwindle.cli.options import LOSSES, data, features, reading, told_in_one_line
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
 from dwindle.updates import Adaptive, Plain
@@ -27,6 +27,7 @@ GROUPS = {
 
 @click.command(name="train")
 @data
+@features
 @click.option("--model", "-m", required=True, help="The file to write.")
 @click.option(
     "--loss", type=click.Choice(list(LOSSES)), default="auto", show_default=True,
@@ -74,8 +75,13 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
     if resume:
         _complete(training, ctx, Path(model + ".checkpoint"), quiet=quiet)
     asked_to_stop: list[int] = []
+
+    def stop(number: int, _frame: Any) -> None:
+        asked_to_stop.append(number)
+        signal.signal(number, signal.SIG_DFL)  # who asks twice does not want to wait
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda n, _frame: asked_to_stop.append(n))
+        signal.signal(number, stop)
     report = _Report(as_json=as_json, quiet=quiet)
     try:
         summary = train(
@@ -86,9 +92,9 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
             on_row=report.row,
             stopping=lambda: bool(asked_to_stop),
         )
-    except Interrupted as stop:
+    except Interrupted as interrupted:
         click.echo(
-            f"dwindle: stopped; {stop.checkpoint} is written: "
+            f"dwindle: stopped; {interrupted.checkpoint} is written: "
             "repeat the command with --resume to go on",
             err=True,
         )
@@ -183,7 +189,7 @@ class _Report:
                     "{:>12} {:>10} {:>10} {:>8} {:>11} {:>12}".format(*self.HEADINGS), err=True
                 )
                 self.begun = True
-            auc = f"{row.auc:8.4f}" if row.auc == row.auc else " " * 8  # noqa: PLR0124  (NaN)
+            auc = f"{row.auc:8.4f}" if row.auc == row.auc else " " * 8
             click.echo(
                 f"{row.examples:12,} {row.loss:10.4f} {row.since_last:10.4f} {auc} "
                 f"{row.alive:11,} {'~' + format(row.seen, ','):>12}",
@@ -201,10 +207,11 @@ class _Report:
         mapping = ", ".join(f"{label} is {sign:+g}" for label, sign in s.labels.items())
         lines = [
             "",
-            f"kept          {s.kept:,} of ~{s.seen:,} features ({share:.2%}), "
-            f"{s.peak_live:,} alive at the peak",
-            f"loss          {s.loss:.6f} {s.loss_name}, the best constant's {s.best_constant_loss:.6f}",
-            *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),  # noqa: PLR0124  (NaN)
+            f"kept          {s.kept:,} of ~{s.seen:,} features ({share:.2%})",
+            f"alive         {s.peak_live:,} features at the peak",
+            f"loss          {s.loss:.6f} {s.loss_name.lower()}",
+            f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
+            *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
             *([f"labels        {mapping}"] if mapping else []),
             f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
             f"memory        {s.peak_memory_bytes / 1e6:,.0f} MB at the peak",

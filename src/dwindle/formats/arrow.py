@@ -1,0 +1,147 @@
+"""Parquet files, and Arrow IPC files and streams, of wide tables or of lists."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dwindle.errors import DataError
+from dwindle.formats.block import Parsed
+from dwindle.formats.columns import (
+    LIST_SCHEMA,
+    MOST_ROWS,
+    Interactions,
+    from_arrow,
+    is_list_form,
+    roles,
+    to_arrow,
+    wide,
+)
+
+
+def batches(
+    path: str,
+    *,
+    label_column: str,
+    weight_column: str | None = None,
+    interactions: Interactions = (),
+    ignore: frozenset[str] = frozenset(),
+    columns: Sequence[str] | None = None,
+) -> Iterator[Parsed]:
+    """The examples of a Parquet or Arrow file; rows count from 1.
+
+    Of a wide table, see `columns.wide`, features are the ``columns``, by default all, but those to
+    ignore. What is not wanted is not read. In a list table, see `columns.from_arrow`, the names of
+    label and importance are fixed.
+    """
+    schema, read = _opened(path)
+    if is_list_form(schema):
+        if interactions or ignore:
+            raise DataError(
+                f"{path}: lists of features have no columns for interactions or to ignore: "
+                "say so when converting the data to lists"
+            )
+        wanted = [name for name in schema.names if name in LIST_SCHEMA.names]
+    else:
+        roles(schema.names, path, label_column, weight_column, interactions, ignore)
+        wanted = _wanted(schema.names, path, {label_column, weight_column}, ignore, columns)
+    first = 1
+    for table in read(wanted):
+        for begin in range(0, table.num_rows, MOST_ROWS):
+            part = table[begin : begin + MOST_ROWS]
+            line = np.arange(first, first + part.num_rows)
+            first += part.num_rows
+            if is_list_form(schema):
+                yield from_arrow(part, path, line)
+            else:
+                yield wide(
+                    part,
+                    path,
+                    label_column=label_column,
+                    weight_column=weight_column,
+                    interactions=interactions,
+                    line=line,
+                )
+
+
+def write(path: str, parsed: Iterable[Parsed]) -> None:
+    """Afterwards the file holds these examples as lists, for `batches` to read without copying.
+
+    It is an Arrow stream: in what Arrow calls a file, all batches would share one dictionary of
+    names.
+    """
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, LIST_SCHEMA) as writer:
+        for one in parsed:
+            writer.write_batch(to_arrow(one))
+
+
+def _wanted(
+    names: list[str],
+    path: str,
+    said: set[str | None],
+    ignore: frozenset[str],
+    columns: Sequence[str] | None,
+) -> list[str]:
+    """The columns to read, in the order of the file."""
+    for name in columns or []:
+        if name not in names:
+            there = ", ".join(map(repr, names))
+            raise DataError(f"{path}: no column {name!r} to read; the columns are {there}")
+    features = set(names if columns is None else columns) - ignore
+    return [name for name in names if name in features or name in said]
+
+
+def _opened(path: str) -> tuple[pa.Schema, Callable[[list[str]], Iterator[pa.RecordBatch]]]:
+    """The schema of a file, and what reads the columns of these names."""
+    with Path(path).open("rb") as file:
+        magic = file.read(8)
+    with _blaming(path):
+        if magic[:4] == b"PAR1":
+            return _parquet(path)
+        if magic[:6] == b"ARROW1":
+            return _ipc(path, pa.ipc.open_file)
+        if magic[:4] == b"\xff\xff\xff\xff":
+            return _ipc(path, pa.ipc.open_stream)
+    raise DataError(f"{path}: expected a Parquet or Arrow file, but it begins with {magic!r}")
+
+
+@contextmanager
+def _blaming(path: str) -> Iterator[None]:
+    """What Arrow finds wrong is wrong with the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+def _parquet(path: str) -> tuple[pa.Schema, Callable[[list[str]], Iterator[pa.RecordBatch]]]:
+    schema = pq.read_schema(path)
+
+    def read(wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        text = [f.name for f in schema if f.type in {pa.string(), pa.large_string()}]
+        with _blaming(path), pq.ParquetFile(path, read_dictionary=text) as file:
+            yield from file.iter_batches(MOST_ROWS, columns=wanted)
+
+    return schema, read
+
+
+def _ipc(
+    path: str, opened: Callable[..., Any]
+) -> tuple[pa.Schema, Callable[[list[str]], Iterator[pa.RecordBatch]]]:
+    with pa.memory_map(path) as file, opened(file) as reader:
+        schema = reader.schema
+
+    def read(wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        places = [schema.get_field_index(name) for name in wanted]
+        options = pa.ipc.IpcReadOptions(included_fields=places)
+        with _blaming(path), pa.memory_map(path) as file, opened(file, options=options) as reader:
+            if hasattr(reader, "get_batch"):
+                yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+            else:
+                yield from reader
+
+    return schema, read

@@ -1,0 +1,270 @@
+"""CSV with a header: cells are read as text, and each column becomes numbers or stays as it is."""
+
+import csv
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from dwindle.errors import DataError
+from dwindle.formats.block import BadLine, Parsed
+from dwindle.formats.columns import MOST_ROWS, Interactions, Roles, roles, wide
+from dwindle.formats.faults import is_number, quoted
+
+BLOCK = 1 << 22  # bytes read at a time; no row may be longer
+
+YES = [b"true", b"True", b"TRUE"]
+NO = [b"false", b"False", b"FALSE"]
+# What others write for a missing value: a column of numbers and these is one of numbers.
+MISSING = {b"na", b"n/a", b"#n/a", b"nan", b"null", b"none", b"nil", b"?", b"-", b"."}
+
+
+class Kind(Enum):
+    """What the cells of a column are; the first block in which it has some decides."""
+
+    NUMBER = 1
+    BOOLEAN = 2
+    TEXT = 3
+
+
+def batches(
+    file: BinaryIO,
+    source: str,
+    *,
+    label_column: str,
+    weight_column: str | None = None,
+    delimiter: str = ",",
+    interactions: Interactions = (),
+    ignore: frozenset[str] = frozenset(),
+) -> Iterator[Parsed]:
+    r"""The examples of a CSV file, some 4 MB at a time; `columns.wide` says what a column becomes.
+
+    Only an empty cell is a missing value. A row all of whose cells are empty is a blank line, and
+    left out. Line numbers count the header as 1 and suppose no newlines inside of quotes.
+
+    >>> from io import BytesIO
+    >>> file = BytesIO(b"y,price,color\n1,3.5,red\n-1,,blue\n")
+    >>> for parsed in batches(file, "shop.csv", label_column="y"):
+    ...     print(list(parsed.batch.names), parsed.batch.x.tolist(), parsed.batch.label.tolist())
+    ['price', 'color=red', 'color=blue'] [3.5, 1.0, 1.0] [1.0, -1.0]
+    """
+    columns = _header(file, source, delimiter, ignore)
+    role = roles(columns, source, label_column, weight_column, interactions, ignore)
+    wanted = [c for c in columns if c not in ignore or c in {label_column, weight_column}]
+    rows = _RowNumbers(source, role)
+    kinds: dict[str, Kind] = {}
+    for table in _tables(file, source, columns, wanted, delimiter, rows):
+        line, blank, bad = rows.next(table)
+        for begin in range(0, max(table.num_rows, 1), MOST_ROWS):
+            part, here = table[begin : begin + MOST_ROWS], slice(begin, begin + MOST_ROWS)
+            if blank[here].any():
+                part = part.filter(pa.array(~blank[here]))
+            faults: dict[int, str] = {}
+            typed = [_typed(part.column(c), c, role, kinds, faults) for c in wanted]
+            parsed = wide(
+                pa.RecordBatch.from_arrays(typed, wanted),
+                source,
+                label_column=label_column,
+                weight_column=weight_column,
+                interactions=interactions,
+                line=line[here][~blank[here]],
+                faults=faults,
+            )
+            last = line[here][-1] if begin + MOST_ROWS < table.num_rows else np.inf
+            due = [fault for fault in bad if fault.line <= last]
+            bad = bad[len(due) :]
+            yield parsed._replace(bad=sorted(parsed.bad + due, key=lambda fault: fault.line))
+    if rows.skipped:
+        nothing = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(wanted), wanted)
+        parsed = wide(nothing, source, label_column=label_column, weight_column=weight_column)
+        yield parsed._replace(bad=list(rows.skipped))
+
+
+def _header(file: BinaryIO, source: str, delimiter: str, ignore: frozenset[str]) -> list[str]:
+    """The names of the columns, which are the first line of the file."""
+    raw = file.readline().removeprefix(b"\xef\xbb\xbf")
+    try:
+        header = raw.decode()
+    except UnicodeDecodeError:
+        raise DataError(f"{source}:1: the header is not UTF-8: save the file as UTF-8") from None
+    if not header.strip():
+        raise DataError(f"{source}:1: expected a header with the names of the columns, got nothing")
+    columns = next(csv.reader([header], delimiter=delimiter))
+    for c, name in enumerate(columns, 1):
+        if not name and name not in ignore:
+            raise DataError(
+                f"{source}:1: column {c} has no name: write one "
+                "(pandas leaves the index out with to_csv(index=False))"
+            )
+    return columns
+
+
+class _RowNumbers:
+    """The line of each row, although rows with too few or too many cells are never seen."""
+
+    def __init__(self, source: str, role: Roles) -> None:
+        self.source = source
+        self.role = role
+        self.skipped: list[BadLine] = []
+        self._first = 2
+
+    def skip(self, row: Any) -> str:
+        """Remember a row that has too few or too many cells."""
+        cells = f"{row.actual_columns} in {quoted(row.text.encode())}"
+        message = (
+            f"expected {row.expected_columns} cells, got {cells}: "
+            "write one for each column, in quotes if it holds the delimiter"
+        )
+        self.skipped.append(BadLine(self.source, row.number + 1, message))
+        return "skip"
+
+    def next(
+        self, table: pa.RecordBatch
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[BadLine]]:
+        """The lines of the rows of the next table, which are blank, and those skipped before."""
+        n = table.num_rows
+        every = np.arange(self._first, self._first + n + len(self.skipped))
+        line = np.setdiff1d(every, [fault.line for fault in self.skipped], assume_unique=True)[:n]
+        if n:
+            self._first = int(line[-1]) + 1
+        due = [fault for fault in self.skipped if fault.line < self._first]
+        del self.skipped[: len(due)]
+        blank = np.ones(n, np.bool_)
+        for column in table.columns:
+            if blank.any():
+                blank &= pc.equal(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
+        return line, blank, due
+
+
+def _tables(
+    file: BinaryIO,
+    source: str,
+    columns: list[str],
+    wanted: list[str],
+    delimiter: str,
+    rows: _RowNumbers,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a file as text."""
+    try:
+        yield from pyarrow.csv.open_csv(
+            file,
+            # With threads, rows that are skipped have no number; the reader uses one at any rate.
+            pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=columns),
+            pyarrow.csv.ParseOptions(
+                delimiter=delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=False,  # they count as lines
+                invalid_row_handler=rows.skip,
+            ),
+            pyarrow.csv.ConvertOptions(
+                check_utf8=False,  # `_text` does, and says where
+                column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        if str(error) != "Empty CSV file":  # there is a header: a table of no rows
+            raise DataError(f"{source}: {error}") from None
+
+
+def _typed(
+    column: pa.StringArray,
+    name: str,
+    role: Roles,
+    kinds: dict[str, Kind],
+    faults: dict[int, str],
+) -> pa.Array:
+    """The column as what it is, null where a cell is empty or at fault."""
+    empty = pc.equal(pc.binary_length(column), 0)
+    if pc.any(empty).as_py():
+        column = pc.if_else(empty, pa.scalar(None, column.type), column)
+    if column.null_count == len(column):
+        return pa.nulls(len(column))
+    if name not in kinds:
+        kinds[name] = _kind(column, may_be_text=name not in {role.label, role.weight})
+    if kinds[name] is Kind.TEXT:
+        return _text(column, name, faults)
+    what = {role.label: "label column", role.weight: "weight column"}.get(name, "column")
+    what = f"{what} {name!r}"
+    if kinds[name] is Kind.NUMBER:
+        return _numbers(column, what, faults)
+    return _booleans(column, what, faults)
+
+
+def _kind(column: pa.StringArray, *, may_be_text: bool) -> Kind:
+    """What the cells of a column seem to be."""
+    try:
+        column.cast(pa.float64())
+    except pa.ArrowInvalid:
+        pass
+    else:
+        return Kind.NUMBER
+    distinct = column.drop_null().cast(pa.binary()).unique()
+    if pc.all(pc.is_in(distinct, pa.array(YES + NO))).as_py():
+        return Kind.BOOLEAN
+    if not may_be_text:
+        return Kind.NUMBER
+    some = False
+    for cell in (scalar.as_py().strip() for scalar in distinct):
+        if is_number(cell):
+            some = True
+        elif cell.lower() not in MISSING:
+            return Kind.TEXT
+    return Kind.NUMBER if some else Kind.TEXT
+
+
+def _numbers(column: pa.StringArray, what: str, faults: dict[int, str]) -> pa.Array:
+    for cells in (column, pc.ascii_trim_whitespace(column)):
+        try:
+            return cells.cast(pa.float64())
+        except pa.ArrowInvalid:
+            continue
+    numbers: list[float | None] = []
+    for i, cell in enumerate(column.cast(pa.binary()).to_pylist()):
+        number = None
+        if cell is not None:
+            if is_number(cell.strip()) or cell.strip().lower() == b"nan":
+                number = float(cell)
+            else:
+                faults.setdefault(
+                    i,
+                    f"expected a number in {what}, got {quoted(cell)}: "
+                    "write a number, or an empty cell for a missing value",
+                )
+        numbers.append(number)
+    return pa.array(numbers, pa.float64())
+
+
+def _booleans(column: pa.StringArray, what: str, faults: dict[int, str]) -> pa.Array:
+    raw = column.cast(pa.binary())
+    yes = pc.is_in(raw, pa.array(YES))
+    known = pc.or_(yes, pc.is_in(raw, pa.array(NO)))
+    for i in np.flatnonzero(pc.and_(pc.is_valid(raw), pc.invert(known)).to_numpy(False)):
+        faults.setdefault(
+            int(i),
+            f"expected true or false in {what}, got {quoted(raw[int(i)].as_py())}: "
+            "write true, false or an empty cell",
+        )
+    return pc.if_else(known, yes, pa.scalar(None, pa.bool_()))
+
+
+def _text(column: pa.StringArray, name: str, faults: dict[int, str]) -> pa.Array:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        texts: list[str | None] = []
+        for i, cell in enumerate(column.cast(pa.binary()).to_pylist()):
+            try:
+                texts.append(None if cell is None else cell.decode())
+            except UnicodeDecodeError:
+                texts.append(None)
+                faults.setdefault(
+                    i, f"column {name!r} is not UTF-8 in {quoted(cell)}: save the file as UTF-8"
+                )
+        return pa.array(texts, pa.string())
+    return column
