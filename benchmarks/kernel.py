@@ -20,7 +20,7 @@ from sklearn.linear_model import SGDClassifier
 from dwindle import Adaptive, Batch, Learner, Logistic, Plain, Truncation
 from dwindle.metrics import auc
 
-N, NNZ, D, BATCH, ROUNDS = 100_000, 70, 40_000, 10_000, 7
+N, NNZ, D, BATCH, ROUNDS = 100_000, 70, 40_000, 10_000, 15
 GRAVITY = 1e-5
 
 Parts = list[tuple[csr_array, np.ndarray]]

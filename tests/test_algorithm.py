@@ -142,8 +142,7 @@ def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(se
 def test_resting_is_learning_from_examples_that_say_nothing(loss, shrinkage, update, seed, n):
     examples = stream(seed, loss.labels)
     resting, bored = (
-        Learner(loss.loss, shrinkage[0], update[0], SCHEDULES[4], intercept=False)
-        for _ in range(2)
+        Learner(loss.loss, shrinkage[0], update[0], SCHEDULES[4], intercept=False) for _ in range(2)
     )
     for learner in (resting, bored):
         learner.learn(batch_of(examples))

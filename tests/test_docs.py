@@ -20,12 +20,17 @@ TESTS = {
 
 
 def test_the_tutorial_shows_the_example_s_own_source():
-    assert (ROOT / "examples" / "own_loss.py").read_text() in (ROOT / "docs" / "own-loss.md").read_text()
+    assert (ROOT / "examples" / "own_loss.py").read_text() in (
+        ROOT / "docs" / "own-loss.md"
+    ).read_text()
 
 
 def test_the_tutorial_s_example_runs():
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "own_loss.py"], capture_output=True, text=True, check=True
+        [sys.executable, ROOT / "examples" / "own_loss.py"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "hour" in done.stdout
 
@@ -44,7 +49,10 @@ def test_every_function_that_the_map_of_the_paper_names_is_there():
         assert re.search(rf"\b{name}\b", source), (owner, name)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "CONTRIBUTING.md", *(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))],
+)
 def test_every_link_to_a_file_leads_somewhere(page):
     text = (ROOT / page).read_text()
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):

@@ -25,6 +25,7 @@ from dwindle import (
     Truncation,
     Unshrunk,
 )
+from dwindle.clock import WINDOW
 
 
 def test_learning_one_returns_the_prediction_made_before_learning():
@@ -65,9 +66,13 @@ def test_names_enter_with_their_feature_and_leave_with_it():
 def test_resting_goes_on_past_the_end_of_a_window():
     learner = Learner(Squared(), Truncation(gravity=2**-10), Plain(), 1.0, intercept=False)
     learner.learn_one({"a": 1}, 4)
-    learner.rest(5000)
-    assert learner.n_steps == 5001
-    assert learner.weights() == {"a": 8 - 5000 / 1024}
+    learner.rest(WINDOW + 5)
+    assert learner.n_steps == WINDOW + 6
+    assert learner.weights() == {}
+    learner.learn_one({"a": 1}, 4)
+    assert learner.weights() == {"a": 8}
+    learner.rest(1024)
+    assert learner.weights() == {"a": 7}
 
 
 def test_key_0_is_a_feature_like_any_other():
@@ -188,7 +193,7 @@ def test_a_run_that_diverges_is_stopped_with_a_sentence():
         learner.learn(examples)
 
 
-@pytest.mark.parametrize("n", [1023, 1024, 1025])
+@pytest.mark.parametrize("n", [WINDOW - 1, WINDOW, WINDOW + 1])
 def test_divergence_at_the_edge_of_a_window_is_not_learned_twice(n):
     learner = Learner(Squared(), Unshrunk(), Plain(), 1e3, intercept=False)
     learner.learn(Batch.from_dicts([{}] * (n - 30), [1] * (n - 30)))

@@ -21,7 +21,7 @@ def once_each(keys, per_example=10):
 
 
 def full(cells):
-    return cells[cells.key != 0]
+    return cells[cells["key"] != 0]
 
 
 @given(
@@ -43,14 +43,14 @@ def test_sweeping_drops_the_dead_and_every_other_feature_is_still_found(seed, n,
     table = learner.table
     dead = keys[rng.random(len(keys)) < 0.5]
     cells = table.cells
-    cells.weight[np.isin(cells.key - np.uint64(1), dead) & (cells.key != 0)] = 0.0
+    cells["weight"][np.isin(cells["key"] - np.uint64(1), dead) & (cells["key"] != 0)] = 0.0
     table.sweep()
     living = np.setdiff1d(keys, dead)
     assert table.used == len(living) == len(full(table.cells))
     ones = Batch.from_arrays(np.arange(len(keys) + 1), keys, np.ones(len(keys)))
     found = learner.predict(ones) != 0
     assert np.array_equal(found, np.isin(keys, living))
-    assert not np.any(cells[cells.key == 0].weight)
+    assert not np.any(cells[cells["key"] == 0]["weight"])
 
 
 def test_the_table_grows_only_with_what_lives():
@@ -80,7 +80,7 @@ def test_cost_is_linear_in_the_non_zeros_however_many_other_features_there_are()
         learner = Learner(Squared(), Unshrunk(), Plain(), 1e-3, intercept=False)
         learner.learn(once_each(rng.integers(2**32, 2**63, n, np.uint64), 100))
         probes = kernels.probes.of(learner.update)
-        known = full(learner.table.cells).key[:1000] - np.uint64(1)
+        known = full(learner.table.cells)["key"][:1000] - np.uint64(1)
         new = np.arange(1000, dtype=np.uint64)
         for kind, keys in (("known", known), ("new", new)):
             for nnz in (10, 100, 1000):

@@ -1,5 +1,6 @@
 """A run of examples, checked once at the door."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -127,7 +128,10 @@ class Batch(NamedTuple):
             feature = repr(names[k]) if names is not None else str(keys[k])
             return f"example {i}: the value of feature {feature}"
 
-        values = _numbers(x, example_of)
+        values = _single(x)
+        clean = _is_clean(values)
+        if not clean:
+            _check_finite(values, x, example_of)
         if len(values) != len(keys):
             raise DataError(f"there are {len(keys)} keys, but {len(values)} values")
         if names is not None and len(names) != len(keys):
@@ -143,7 +147,7 @@ class Batch(NamedTuple):
                 "(0 learns nothing from it)"
             )
         batch = cls(starts, keys, values, labels, weights, bases, names)
-        return batch if np.all(values) else batch._without_zeros()
+        return batch if clean or np.all(values) else batch._without_zeros()
 
     def rows(self, first: int, last: int) -> "Batch":
         """The examples from ``first`` to ``last``, without a copy of their features."""
@@ -195,25 +199,39 @@ def _keys(key: ArrayLike) -> NDArray[np.uint32] | NDArray[np.uint64]:
     return _writable(np.ascontiguousarray(array, dtype=np.uint64))
 
 
-def _numbers(numbers: ArrayLike, what: Callable[[int], str]) -> NDArray[np.float32]:
-    """The numbers in single precision; ``what`` says which one is at fault if one is not finite."""
+def _single(numbers: ArrayLike) -> NDArray[np.float32]:
+    """The numbers in single precision; what is too large becomes infinite."""
     array = np.asarray(numbers)
     if array.ndim != 1 or (array.dtype.kind not in "iufb" and array.size):
         raise DataError(f"expected one row of numbers, got {array.dtype} {array.shape}")
     with np.errstate(over="ignore"):
-        single = np.ascontiguousarray(array, dtype=np.float32)
+        return _writable(np.ascontiguousarray(array, dtype=np.float32))
+
+
+def _check_finite(
+    single: NDArray[np.float32], given: ArrayLike, what: Callable[[int], str]
+) -> None:
+    """Refuse what is not finite; ``what`` says which number is at fault."""
     finite = np.isfinite(single)
     if not finite.all():
         k = int(np.argmin(finite))
-        why = "too large for single precision" if np.isfinite(array[k]) else "not finite"
-        raise DataError(f"{what(k)} is {array[k]}, {why}")
-    return _writable(single)
+        number = np.asarray(given)[k]
+        why = "too large for single precision" if np.isfinite(number) else "not finite"
+        raise DataError(f"{what(k)} is {number}, {why}")
+
+
+def _is_clean(x: NDArray[np.float32]) -> bool:
+    """Whether all of x is surely finite and not zero: a quick look, which huge values fail too."""
+    pieces = (x[i : i + 2**14] for i in range(0, len(x), 2**14))  # each read once from memory
+    return all(math.isfinite(piece @ piece) and piece.all() for piece in pieces)
 
 
 def _per_example(numbers: ArrayLike | None, n: int, role: str) -> NDArray[np.float32] | None:
     if numbers is None:
         return None
-    array = _numbers(np.atleast_1d(np.asarray(numbers)), lambda i: f"example {i}: the {role}")
+    given = np.atleast_1d(np.asarray(numbers))
+    array = _single(given)
+    _check_finite(array, given, lambda i: f"example {i}: the {role}")
     if len(array) != n:
         raise DataError(f"there are {n} examples, but {len(array)} values of {role}")
     return array

@@ -130,10 +130,11 @@ def _penalties(learner: Learner, comparator: Mapping[str, float]) -> tuple[float
     table.settle(clock.now, clock.size)
     # Before step 1 there is no w_i for a pull to be charged to: all weights are 0 already.
     uncharged = 1.0 if learner.shrinkage.every == 1 and learner.n_steps else 0.0
-    full = table.cells[table.cells.key != 0]
-    exposure = dict(zip((full.key - np.uint64(1)).tolist(), full.exposure.tolist(), strict=True))
+    full = table.cells[table.cells["key"] != 0]
+    key = full["key"] - np.uint64(1)
+    exposure = dict(zip(key.tolist(), full["exposure"].tolist(), strict=True))
     charged = sum(
         abs(w) * (exposure.get(key_of(name), clock.now) - uncharged)
         for name, w in comparator.items()
     )
-    return float(full.penalty.sum()), charged
+    return float(full["penalty"].sum()), charged

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dwindle.schedules import Schedule
 
-WINDOW = 1024
+WINDOW = 8192
 
 
 class Clock:
@@ -71,11 +71,14 @@ class Clock:
         """Lay out a window that begins after the last step."""
         self.before, now, self.at = self.n_steps, self.now, 0
         varies = self.counts_moments and self.schedule.power != 0.0
-        step = self.before + np.arange(1, 2 if varies else WINDOW + 1)
-        rate = self.schedule.rates(step, self.passes)
-        moment = step % self.shrinkage.every == 0
-        pull = self.shrinkage.pull(rate)
-        self.size = float(pull[0]) if self.counts_moments else 1.0
-        ticks = moment if self.counts_moments else moment * pull
-        self.pulled = np.cumsum(np.concatenate(([now], ticks)))
-        self.rate = np.concatenate(([np.nan], rate))
+        size = 1 if varies else WINDOW
+        # Place k of each array is step ``before + k``; place 0 is where the clock stands now.
+        self.rate = self.schedule.rates(self.before + np.arange(size + 1), self.passes)
+        every = self.shrinkage.every
+        moments = slice(every - self.before % every, None, every)
+        pulls = self.shrinkage.pull(self.rate)
+        self.size = float(pulls[1]) if self.counts_moments else 1.0
+        ticks = np.zeros(size + 1)
+        ticks[moments] = 1.0 if self.counts_moments else pulls[moments]
+        ticks[0] = now
+        self.pulled = np.cumsum(ticks)

@@ -101,7 +101,7 @@ class Model:
     @property
     def _bias(self) -> Any:
         bias = empty_cells(Plain(), 1)
-        bias.weight[0] = self.intercept
+        bias["weight"] = self.intercept
         return bias
 
     @property
@@ -110,7 +110,7 @@ class Model:
         found = self.__dict__.get("_table")
         if found is None:
             rows = empty_cells(Plain(), len(self))
-            rows.key, rows.weight = self.key + np.uint64(1), self.weight
+            rows["key"], rows["weight"] = self.key + np.uint64(1), self.weight
             found = empty_cells(Plain(), n_cells_for(len(self)))
             kernels.move.of(Plain())(rows, found)
             self.__dict__["_table"] = found
@@ -172,10 +172,10 @@ def save_checkpoint(
 ) -> int:
     """Write all of a learner's state; `load_checkpoint` goes on from it to the bit."""
     table, clock = learner.table, learner.clock
-    full = table.cells[table.cells.key != 0]
-    key = full.key - np.uint64(1)
+    full = table.cells[table.cells["key"] != 0]
+    key = full["key"] - np.uint64(1)
     extra = [name for name in full.dtype.names if name not in ("key", "weight")]
-    columns = _name_columns(table.names.of(key.tolist())) | {"id": key, "weight": full.weight}
+    columns = _name_columns(table.names.of(key.tolist())) | {"id": key, "weight": full["weight"]}
     columns |= {name: full[name] for name in extra}
     about = {
         "settings": settings_of(learner),

@@ -31,7 +31,7 @@ class Schedule(NamedTuple):
         now = self.rate * self.pass_decay**passes
         if self.power == 0.0:
             return np.full(len(step), now)
-        return np.asarray(now * (self.t0 / (self.t0 + step - 1)) ** self.power)
+        return np.asarray(now * (self.t0 / (self.t0 + np.maximum(step - 1, 0))) ** self.power)
 
     def check(self) -> None:
         """Refuse, by name, a value that no run could use."""

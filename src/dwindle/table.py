@@ -93,9 +93,12 @@ def n_cells_for(n_features: int, n_cells: int = SMALLEST) -> int:
 
 
 def empty_cells(update: Any, n_cells: int) -> Any:
-    """Cells of zeros. No cell straddles two cache lines, and a large table can have huge pages."""
+    """Cells of zeros. No cell straddles two cache lines, and a large table can have huge pages.
+
+    A plain structured array: with a recarray each call of a kernel takes 8 us longer.
+    """
     n_bytes = n_cells * update.cell().itemsize
     boundary = HUGE_PAGE if n_bytes >= HUGE_PAGE else CACHE_LINE
     raw = np.zeros(n_bytes + boundary, np.uint8)
     begin = -raw.ctypes.data % boundary
-    return raw[begin : begin + n_bytes].view(update.cell()).view(np.recarray)
+    return raw[begin : begin + n_bytes].view(update.cell())

@@ -18,7 +18,7 @@ class Block(NamedTuple):
 
 
 class BadLine(NamedTuple):
-    """A line that could not be parsed; ``message`` says what was expected, found, and to be written."""
+    """A line that could not be parsed; ``message`` says what was expected and what was found."""
 
     source: str
     line: int

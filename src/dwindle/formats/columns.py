@@ -18,7 +18,7 @@ from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.scan import DEFAULT_SEED, STAMP, key_of_name, mix
-from dwindle.formats.spans import _Lazy
+from dwindle.formats.spans import Lazy
 from dwindle.formats.vw import MOST_PRODUCTS
 from dwindle.hashing import LARGEST
 
@@ -83,7 +83,7 @@ class Rows(NamedTuple):
         return self._replace(start=start, word=self.word[kept], x=self.x[kept])
 
 
-class Names(_Lazy):
+class Names(Lazy):
     r"""The names of features, made when asked for.
 
     Feature k is the word ``place[k]``, or, if that is -1 - row, the product of the words
@@ -655,7 +655,7 @@ def from_arrow(table: pa.RecordBatch, source: str, line: NDArray[np.int64] | Non
     return Parsed(batch, line, [], tags, source)
 
 
-class Texts(_Lazy):
+class Texts(Lazy):
     """An Arrow array of strings as a sequence of them, each made when asked for."""
 
     def __init__(self, array: pa.Array) -> None:

@@ -1,8 +1,8 @@
 """What the kernels that read text are made of: lines, numbers, names and their keys.
 
 The helpers know the text by its address, because an array handed from one to the next would be
-reference-counted for each feature: measured, at half the speed or less. Only the kernels write. Positions
-are offsets into the text, and a range of bytes goes up to, not including, its end.
+reference-counted for each feature: measured, at half the speed or less. Only the kernels write.
+Positions are offsets into the text, and a range of bytes goes up to, not including, its end.
 """
 
 import math

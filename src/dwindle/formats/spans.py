@@ -26,7 +26,9 @@ def text_of(raw: bytes) -> str:
 
 
 @compiled
-def spell(data: Any, place: Any, bar: Any, where: Any, bound: Any, out: Any) -> None:
+def spell(  # noqa: C901  (a kernel writes in its own body)
+    data: Any, place: Any, bar: Any, where: Any, bound: Any, out: Any
+) -> None:
     """Name w goes from ``bound[w]`` to ``bound[w + 1]`` of ``out``, which at first has no length.
 
     A name that does not stand in the data has no length.
@@ -63,7 +65,7 @@ def spell(data: Any, place: Any, bar: Any, where: Any, bound: Any, out: Any) -> 
     bound[len(where)] = to
 
 
-class _Lazy(Sequence[str]):
+class Lazy(Sequence[str]):
     """A sequence that makes its items when asked for them."""
 
     def _at(self, k: int) -> str:
@@ -78,7 +80,7 @@ class _Lazy(Sequence[str]):
         return [self._at(i) for i in places] if isinstance(places, range) else self._at(places)
 
 
-class Spans(_Lazy):
+class Spans(Lazy):
     r"""The names of features that stand in VW text: ``feature``, or ``namespace\0feature``.
 
     ``place[k]`` is where feature k stands in the data, or -1 - row for the product whose factors
@@ -152,7 +154,7 @@ class Spans(_Lazy):
         return int(np.searchsorted(self._numbered[1], place))
 
 
-class Tags(_Lazy):
+class Tags(Lazy):
     """The tag of each example, "" for none: the bytes from ``begin[i]`` to ``end[i]``."""
 
     def __init__(
