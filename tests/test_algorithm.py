@@ -113,7 +113,8 @@ def test_sweeping_at_any_moment_never_changes_a_bit_with_the_plain_update(
 @given(seed=seeds, when=st.sets(st.integers(0, 30), max_size=4))
 def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(seed, when):
     loss, (update, memory) = LOSSES[1], UPDATES[1]
-    shrinkage = Truncation(gravity=0.5)
+    # Not 0.5, the slope at p = 0: a pull that undoes a step to the bit may round either way.
+    shrinkage = Truncation(gravity=0.37)
     examples = [e for e in stream(seed, loss.labels) if e[2] > 0]
     learner = Learner(loss.loss, shrinkage, update, 0.1)
     rates = [0.1] * len(examples)

@@ -108,7 +108,8 @@ def test_both_sides_are_those_of_the_eager_run(loss, seed, other, shrinkage):
     a, b = loss.loss.slope_bound()
     before = {}
     for i, ((features, y, h), (p, after)) in enumerate(zip(examples, run, strict=True)):
-        length = sum(x * x for _, x in features)
+        coordinates = {name: sum(x for n, x in features if n == name) for name, _ in features}
+        length = sum(x * x for x in coordinates.values())
         a_max, b_max = max(a_max, h * length), max(b_max, h * h * length)
         left += h * loss.value(p, y)
         right += h * loss.value(sum(comparator.get(name, 0.0) * x for name, x in features), y)
@@ -135,6 +136,15 @@ def test_both_sides_are_those_of_the_eager_run(loss, seed, other, shrinkage):
     )
     assert ours.left == pytest.approx(expected_left, 1e-6, 1e-9)
     assert ours.right == pytest.approx(expected_right, 1e-6, 1e-9)
+
+
+def test_a_feature_that_comes_twice_is_one_coordinate():
+    batch = Batch.from_arrays([0, 8], [5] * 8, [1.0] * 8, [1.0])
+    found = certify(
+        [batch] * 20, {}, loss=Squared(), shrinkage=Unshrunk(), rate=1e-3, intercept=False
+    )
+    assert found.A == 4 * 8**2
+    assert found.holds
 
 
 def test_a_bound_broken_on_purpose_is_seen_to_be_broken():

@@ -14,10 +14,12 @@ from dwindle import (
     DataError,
     DivergedError,
     Hinge,
+    Huber,
     Learner,
     Logistic,
     Plain,
     Poisson,
+    Quantile,
     Rounding,
     Schedule,
     Squared,
@@ -193,6 +195,19 @@ def test_a_run_that_diverges_is_stopped_with_a_sentence():
         learner.learn(examples)
 
 
+def test_a_slope_too_steep_to_remember_is_told_and_not_learned_from():
+    learner = Learner(Squared(), Unshrunk(), Adaptive(), 0.3)
+    with pytest.raises(DivergedError):
+        learner.learn_one({"a": 1}, 3e20)
+    assert learner.weights() == {}
+
+
+def test_the_feature_without_a_name_keeps_it():
+    learner = Learner()
+    learner.learn_one({"": 1}, 1)
+    assert list(learner.weights()) == [""]
+
+
 @pytest.mark.parametrize("n", [WINDOW - 1, WINDOW, WINDOW + 1])
 def test_divergence_at_the_edge_of_a_window_is_not_learned_twice(n):
     learner = Learner(Squared(), Unshrunk(), Plain(), 1e3, intercept=False)
@@ -220,6 +235,9 @@ CONTRADICTIONS = [
     ({"shrinkage": Truncation(1, threshold=-1)}, "threshold must be 0 or more, got -1"),
     ({"shrinkage": Rounding(0.1, every=0)}, "every must be a whole number, 1 or more, got 0"),
     ({"shrinkage": Rounding(0.1, every=2.5)}, "every must be a whole number, 1 or more, got 2.5"),
+    ({"loss": Quantile(2)}, "tau must be between 0 and 1, got 2"),
+    ({"loss": Huber(-1)}, "delta must be finite and above 0, got -1"),
+    ({"loss": Hinge(math.nan)}, "margin must be finite, got nan"),
     ({"update": Adaptive(beta=0)}, "beta must be finite and above 0, got 0"),
     (
         {"update": Averaged(), "shrinkage": Rounding(0.1)},

@@ -34,7 +34,12 @@ def test_a_model_comes_back_as_it_was(tmp_path):
 
 @given(seed=seeds)
 def test_a_model_predicts_what_its_learner_predicts(seed):
-    for learner in (trained(seed), trained(seed, scaled=True), trained(seed, update=Averaged())):
+    for learner in (
+        trained(seed),
+        trained(seed, scaled=True),
+        trained(seed, scaled=True, intercept=False),
+        trained(seed, update=Averaged()),
+    ):
         batch = batch_of(stream(seed + 1, (-1.0, 1.0)))
         np.testing.assert_allclose(
             Model.of(learner).predict(batch), learner.predict(batch), 1e-12, 1e-12

@@ -115,8 +115,8 @@ def test_sweeps_visit_a_bounded_number_of_cells_for_each_feature_entered():
 def peak_memory(script, *args):
     """The peak resident memory, in bytes, of a fresh process that runs ``script``."""
     code = textwrap.dedent(script) + textwrap.dedent("""
-        import resource
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+        from dwindle.progress import peak_memory
+        print(peak_memory())
     """)
     done = subprocess.run(
         [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import random
 import signal
 import subprocess
@@ -16,9 +17,10 @@ import pyarrow as pa
 import pytest
 
 from dwindle import DataError, Learner, Logistic, Truncation
+from dwindle.cli.options import LOSSES
 from dwindle.model import Model
 from dwindle.stream import Reading
-from dwindle.training import Training, train
+from dwindle.training import Interrupted, Training, train
 
 
 def lines(n=3000, seed=0, labels=(-1, 1)):
@@ -41,6 +43,9 @@ def data(tmp_path_factory):
     path.write_text(lines())
     return path
 
+
+UMASK = os.umask(0o022)
+os.umask(UMASK)
 
 SETTINGS = {"shrinkage": Truncation(gravity=1e-4)}
 
@@ -147,6 +152,149 @@ def test_labels_of_two_classes_are_mapped_and_the_mapping_is_kept(tmp_path, labe
     assert summary.labels == Model.load(tmp_path / "m").facts["labels"] == mapping
     done = dwindle("predict", tmp_path / "m", tmp_path / "a.vw", "--label")
     assert set(done.stdout.split()) <= {str(label).encode() for label in labels}
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "auto"])
+def test_a_loss_that_is_named_is_the_one_that_is_used(tmp_path, name):
+    (tmp_path / "a.vw").write_text("".join(f"{i % 2} | x:{i} y\n" for i in range(1, 50)))
+    dwindle("train", tmp_path / "a.vw", "-m", tmp_path / "m", "--loss", name, "-q")
+    assert Model.load(tmp_path / "m").loss == LOSSES[name]
+
+
+def test_a_label_that_the_loss_cannot_use_is_told_with_its_line(tmp_path):
+    (tmp_path / "a.vw").write_text("1 | x\n" * 10 + "-1 | x\n")
+    done = dwindle(
+        "train", tmp_path / "a.vw", "-m", tmp_path / "m", "--loss", "poisson", check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[-1] == (
+        f"dwindle: {tmp_path}/a.vw:11: with Poisson a label must be 0 or more, got -1"
+    )
+
+
+def test_the_first_labelled_example_decides_on_the_loss(tmp_path):
+    (tmp_path / "a.vw").write_text("| x\n" * 100)
+    (tmp_path / "b.vw").write_text("".join(f"{i / 7} | x:{i}\n" for i in range(50)))
+    summary = train([str(tmp_path / "a.vw"), str(tmp_path / "b.vw")], tmp_path / "m", Training())
+    assert (summary.loss_name, summary.examples) == ("Squared", 150)
+
+
+def test_a_run_whose_weights_ran_away_leaves_no_model(tmp_path):
+    (tmp_path / "a.vw").write_text("1 | x\n")
+    args = ("--loss", "squared", "--update", "plain", "--rate", "1e308")
+    done = dwindle("train", tmp_path / "a.vw", "-m", tmp_path / "m", *args, check=False)
+    assert done.returncode == 1
+    assert b"no longer finite" in done.stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_thousands_of_large_labels_have_a_best_constant(tmp_path):
+    prices = np.random.default_rng(0).uniform(1e5, 9e5, 15_000)
+    (tmp_path / "a.vw").write_text("".join(f"{y:.2f} | x\n" for y in prices))
+    summary = train([str(tmp_path / "a.vw")], tmp_path / "m", Training())
+    assert summary.best_constant_loss == pytest.approx(prices.var(), rel=0.01)
+
+
+def test_a_first_line_longer_than_any_buffer_still_tells_the_format(tmp_path):
+    long = "1 " + " ".join(f"{j}:0.5" for j in range(1, 2000)) + "\n"
+    (tmp_path / "noname").write_text(long * 3)
+    assert train([str(tmp_path / "noname")], tmp_path / "m", Training()).examples == 3
+    piped = dwindle("train", "-", "-m", tmp_path / "m", "--json", stdin=(long * 3).encode())
+    assert json.loads(piped.stdout.splitlines()[-1])["examples"] == 3
+
+
+def test_a_pipe_that_comes_in_drips_is_read_all_the_same(tmp_path):
+    running = subprocess.Popen(
+        [sys.executable, "-m", "dwindle", "train", "-", "-m", tmp_path / "m", "-q"],
+        stdin=subprocess.PIPE,
+    )
+    for drip in (b"1", b" |f a", b"\n-1 |f b\n"):
+        running.stdin.write(drip)
+        running.stdin.flush()
+        time.sleep(0.2)
+    running.stdin.close()
+    assert running.wait() == 0
+    assert Model.load(tmp_path / "m").facts["examples"] == 2
+
+
+def test_empty_and_damaged_input_is_told_in_one_line(tmp_path):
+    done = dwindle("train", "-", "-m", tmp_path / "m", stdin=b"", check=False)
+    assert (done.returncode, done.stderr) == (1, b"dwindle: -: no examples to learn from\n")
+    for name, raw in (
+        ("a.gz", gzip.compress(lines(500).encode())),
+        ("a.xz", lzma.compress(lines(500).encode())),
+    ):
+        (tmp_path / name).write_bytes(raw[: len(raw) // 2])
+        done = dwindle(
+            "train", tmp_path / name, "--format", "vw", "-m", tmp_path / "m", check=False
+        )
+        assert done.returncode == 1
+        assert (
+            done.stderr.decode()
+            .splitlines()[-1]
+            .startswith(f"dwindle: {tmp_path / name}: cannot be read, or is cut short: ")
+        )
+
+
+def test_a_model_saved_from_python_serves_the_command_line(data, tmp_path):
+    learner = Learner()
+    learner.learn_one({"a": 1}, 1)
+    Model.of(learner).save(tmp_path / "m")
+    assert len(dwindle("predict", tmp_path / "m", data).stdout.splitlines()) == 3000
+    assert (tmp_path / "m").stat().st_mode & 0o444 == 0o444 & ~UMASK
+
+
+def test_a_missing_model_leaves_the_earlier_output_alone(data, tmp_path):
+    (tmp_path / "out").write_text("before")
+    assert (
+        dwindle("predict", tmp_path / "none", data, "-o", tmp_path / "out", check=False).returncode
+        == 1
+    )
+    assert (tmp_path / "out").read_text() == "before"
+
+
+def stopped_after(n):
+    """A question that is answered yes at the n-th time."""
+    times = iter(range(1, 10**9))
+    return lambda: next(times) == n
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_resuming_counts_bad_lines_once_whatever_files_they_fill(tmp_path, n):
+    parts = {
+        "a.vw": lines(10),
+        "bad.vw": "1|f a\n" * 2,
+        "blank.vw": "",
+        "c.vw": "1|f a\n" + lines(10),
+    }
+    for name, text in parts.items():
+        (tmp_path / name).write_text(text)
+    paths = [str(tmp_path / name) for name in parts] * 2
+    training = Training(skip_bad=True)
+    whole = train(paths, tmp_path / "whole", training)
+    try:
+        part = train(paths, tmp_path / "part", training, stopping=stopped_after(n))
+    except Interrupted:
+        part = train(paths, tmp_path / "part", training, resume=True)
+    assert (part.examples, part.skipped, part.bad_lines) == (
+        whole.examples,
+        whole.skipped,
+        whole.bad_lines,
+    )
+    assert Model.load(tmp_path / "part").weights() == Model.load(tmp_path / "whole").weights()
+
+
+def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path):
+    training = Training(reading=Reading(block_size=20_000))
+    with pytest.raises(Interrupted):
+        train([str(data)], tmp_path / "m", training, stopping=stopped_after(3))
+    text = data.read_text()
+    data.write_text(text[:3000])
+    try:
+        with pytest.raises(DataError, match="examples fewer than the checkpoint has learned from"):
+            train([str(data)], tmp_path / "m", training, resume=True)
+    finally:
+        data.write_text(text)
 
 
 def test_numbers_are_learned_by_squared_loss(tmp_path):
@@ -373,18 +521,9 @@ def test_killed_at_twenty_random_moments_and_resumed_the_model_is_the_same_to_th
 
 def test_resume_takes_settings_from_the_checkpoint_and_names_one_that_differs(data, tmp_path):
     model = tmp_path / "m"
-    calls = 0
-
-    def stopping():
-        nonlocal calls
-        calls += 1
-        return calls == 3
-
-    from dwindle.training import Interrupted  # noqa: PLC0415
-
     training = Training(**SETTINGS, reading=Reading(block_size=20_000))
     with pytest.raises(Interrupted):
-        train([str(data)], model, training, stopping=stopping)
+        train([str(data)], model, training, stopping=stopped_after(3))
     done = dwindle("train", data, "-m", model, "--resume", "-g", "0.5", check=False)
     assert done.returncode == 1
     assert b"was written with shrinkage" in done.stderr

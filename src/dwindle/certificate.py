@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from dwindle import kernels
 from dwindle.batch import Batch
@@ -80,7 +81,7 @@ def certify(
         n = np.diff(batch.start)
         spread = np.maximum(n + float(intercept), 1.0) ** -0.5 if scaled else np.ones(len(n))
         row = np.repeat(np.arange(len(n)), n)
-        norm = np.bincount(row, batch.x.astype(np.float64) ** 2, len(n)) + float(intercept)
+        norm = _squared_norms(batch, row) + float(intercept)
         terms = _look_up(comparator, batch.key) * batch.x
         constant = comparator_intercept * float(intercept)
         base = 0.0 if batch.base is None else batch.base
@@ -112,6 +113,14 @@ def certify(
         B=big_b,
         n_examples=learner.n_steps,
     )
+
+
+def _squared_norms(batch: Batch, row: NDArray[np.int64]) -> NDArray[np.float64]:
+    """|x|^2 of each example; a feature that comes twice in it is one coordinate, the sum."""
+    _, column = np.unique(batch.key, return_inverse=True)
+    shape = (batch.n_examples, int(column.max(initial=0)) + 1)
+    summed = csr_array((batch.x.astype(np.float64), (row, column)), shape=shape)
+    return np.asarray(summed.multiply(summed).sum(axis=1)).ravel()
 
 
 def _look_up(comparator: Mapping[str, float], key: NDArray[Any]) -> NDArray[np.float64]:

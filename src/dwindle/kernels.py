@@ -22,6 +22,7 @@ teach(value, slope, shrink, lags, feels, path_sum, weight_at, settle, step, expo
 AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
+STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
 UNSHRUNK = Unshrunk()  # what the intercept feels
 
 
@@ -101,9 +102,9 @@ def learn(
     window. An example of importance 0 is predicted and leaves everything as it was.
 
     Stops before an example for whose features there might be no ``room``, or for which the clock's
-    window is spent, and after one whose prediction is not finite. Returns the index of that
-    example, the clock's ``at`` and how many keys were new: their places stand in ``fresh``, if it
-    has any length.
+    window is spent, and after one whose prediction is not finite or whose slope is beyond bounds.
+    Returns the index of that example, the clock's ``at`` and how many keys were new: their places
+    stand in ``fresh``, if it has any length.
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
@@ -142,9 +143,10 @@ def learn(
             xk = x[k] * spread
             p += settle(update, shrinkage, cells[j], seen, size, xk) * xk
         prediction[i] = p
-        if not math.isfinite(p):
-            return i, at, n_fresh
         s = importance[i] * slope(loss, p, label[i])
+        if not (math.isfinite(p) and abs(s) < STEEPEST):
+            prediction[i] = math.nan if math.isfinite(p) else p
+            return i, at, n_fresh
         if s == 0.0:
             continue
         if constant > 0.0:

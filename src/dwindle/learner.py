@@ -23,8 +23,8 @@ class Learner:
 
     At step i, with w_i the weights and all of them pulled toward zero first:
     predict p = w_i . x + intercept, observe y, then w_{i+1} = w_i - eta_i phi'(p, y) x.
-    The work per example is in proportion to its features, the memory to the features alive, and
-    the weights do not depend on how the stream is cut into batches.
+    The work per example is in proportion to its features, the memory to the most features that
+    were alive at once, and the weights do not depend on how the stream is cut into batches.
 
     ``rate`` is a number or a `Schedule`. ``scaled`` divides predictions by the square root of the
     number of non-zero entries, the intercept among them, as in section 5. The intercept is never
@@ -53,7 +53,7 @@ class Learner:
         require(shrinkage, "a shrinkage", shrink, lags)
         require(update, "an update", settle, step)
         schedule = exact(rate if isinstance(rate, Schedule) else Schedule(float(rate)))
-        _check(shrinkage, update, schedule)
+        _check(loss, shrinkage, update, schedule)
         self.loss = exact(loss)
         self.shrinkage = exact(shrinkage)
         self.update = exact(update)
@@ -142,8 +142,9 @@ class Learner:
             if i < batch.n_examples:
                 if not np.isfinite(prediction[i]):
                     raise DivergedError(
-                        f"example {i}: the prediction is {prediction[i]}; "
-                        f"lower the rate (it is {clock.rate[clock.at]:g}) or scale the features"
+                        f"the prediction is {prediction[i]}; "
+                        f"lower the rate (it is {clock.rate[clock.at]:g}) or scale the features",
+                        i,
                     )
                 n = int(batch.start[i + 1] - batch.start[i])
                 if n > table.room:
@@ -179,7 +180,7 @@ class Learner:
             n_steps -= self.clock.skip(n_steps)
 
     def sweep(self) -> None:
-        """Give back the memory of features whose weight has come to zero.
+        """Forget the features whose weight has come to zero, and make their room free for others.
 
         It happens by itself when the table runs full. With the adaptive update a feature swept
         and seen again starts with a fresh rate; with the others, sweeping never changes a weight.
@@ -218,8 +219,7 @@ class Learner:
                 i = int(np.argmax(bad))
                 name = type(self.loss).__name__
                 raise DataError(
-                    f"example {i}: with {name} a label must be {self.loss.wants}, "
-                    f"got {batch.label[i]:g}"
+                    f"with {name} a label must be {self.loss.wants}, got {batch.label[i]:g}", i
                 )
         return batch.label, importance
 
@@ -240,9 +240,11 @@ def _or_all(given: NDArray[np.float32] | None, default: float, batch: Batch) -> 
     return np.full(batch.n_examples, default, np.float32) if given is None else given
 
 
-def _check(shrinkage: Any, update: Any, schedule: Schedule) -> None:
+def _check(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -> None:
     """Refuse, by name, settings that no run could use or that contradict each other."""
     schedule.check()
+    if hasattr(loss, "check"):
+        loss.check()
     for name in ("gravity", "threshold"):
         setting = getattr(shrinkage, name, 0.0)
         if not setting >= 0.0:
@@ -254,16 +256,21 @@ def _check(shrinkage: Any, update: Any, schedule: Schedule) -> None:
     if isinstance(update, Adaptive) and not 0.0 < update.beta < np.inf:
         raise ValueError(f"beta must be finite and above 0, got {update.beta}")
     if isinstance(update, Averaged):
-        if not isinstance(shrinkage, Truncation | Unshrunk):
-            raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
-                f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
-            )
-        if shrinkage.every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:
-            raise ValueError(
-                "Averaged is Theorem 3.2's mean, which asks for every=1 and no threshold: "
-                f"got {shrinkage}"
-            )
-        if not schedule.constant:
-            raise ValueError(
-                f"Averaged is Theorem 3.2's mean, which asks for a constant rate: got {schedule}"
-            )
+        _check_theorem_3_2(shrinkage, schedule)
+
+
+def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:
+    """The mean of the weights is known in closed form in the theorem's setting alone."""
+    if not isinstance(shrinkage, Truncation | Unshrunk):
+        raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
+            f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
+        )
+    if shrinkage.every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:
+        raise ValueError(
+            "Averaged is Theorem 3.2's mean, which asks for every=1 and no threshold: "
+            f"got {shrinkage}"
+        )
+    if not schedule.constant:
+        raise ValueError(
+            f"Averaged is Theorem 3.2's mean, which asks for a constant rate: got {schedule}"
+        )

@@ -1,11 +1,12 @@
 """Losses phi(p, y) of a prediction p and a label y, each with its slope d phi / d p.
 
 A loss is a NamedTuple with a body for `value` and one for `slope`, registered beside it; both are
-compiled into the kernels, so they use ``math`` and arithmetic only. Three optional members serve
-the doors around the kernel:
+compiled into the kernels, so they use ``math`` and arithmetic only. Optional members serve the
+doors around the kernel:
 
 * ``accepts(label)`` tells, for an array of labels, which of them the loss is defined for, and
   ``wants`` says it in words;
+* ``check()`` raises ValueError, by name, for a parameter it cannot use;
 * ``slope_bound()`` gives (a, b) with slope^2 <= a phi + b wherever ``accepts`` holds, from which
   Assumption 3.1's A = a max|x|^2 and B = b max|x|^2 follow.
 
@@ -85,6 +86,11 @@ class Hinge(NamedTuple):
 
     margin: float = 1.0
 
+    def check(self) -> None:
+        """Refuse a margin that is none."""
+        if not math.isfinite(self.margin):
+            raise ValueError(f"margin must be finite, got {self.margin}")
+
     @property
     def wants(self) -> str:
         """The labels in words."""
@@ -145,6 +151,11 @@ class Quantile(NamedTuple):
 
     tau: float = 0.5
 
+    def check(self) -> None:
+        """Refuse a tau for which the loss is not convex."""
+        if not 0.0 < self.tau < 1.0:
+            raise ValueError(f"tau must be between 0 and 1, got {self.tau}")
+
     def slope_bound(self) -> tuple[float, float]:
         """The steeper side's slope, squared."""
         return 0.0, max(self.tau, 1.0 - self.tau) ** 2
@@ -169,6 +180,11 @@ class Huber(NamedTuple):
     """
 
     delta: float = 1.0
+
+    def check(self) -> None:
+        """Refuse a delta for which the loss is not convex."""
+        if not 0.0 < self.delta < math.inf:
+            raise ValueError(f"delta must be finite and above 0, got {self.delta}")
 
     def slope_bound(self) -> tuple[float, float]:
         """slope^2 = 4 min(d^2, delta^2)."""

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
-from dwindle.errors import DataError
+from dwindle.errors import DataError, DivergedError
 from dwindle.learner import Learner
 from dwindle.names import shown, split
 from dwindle.registry import known_class
@@ -58,6 +58,10 @@ class Model:
     ) -> "Model":
         """The model a learner has come to; with ``keep``, the so many heaviest of its features."""
         key, weight = learner.table.weights()
+        if not (np.isfinite(weight).all() and np.isfinite(learner.intercept)):
+            raise DivergedError(
+                "a weight is no longer finite: lower the rate or scale the features"
+            )
         # By weight, then by key: the order does not depend on where the table keeps a feature.
         order = np.lexsort((key, -np.abs(weight)))[:keep]
         names = learner.table.names.of(key[order].tolist())
@@ -90,7 +94,7 @@ class Model:
             0,
             self._cells,
             self._bias,
-            1.0,
+            float(self.settings["intercept"]),
             bool(self.settings["scaled"]),
             Unshrunk(),
             Plain(),
@@ -282,6 +286,9 @@ def _write(
             file.flush()
             os.fsync(file.fileno())
             size = file.tell()
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(file.name, 0o666 & ~umask)  # noqa: PTH101  (as any new file; temporary ones are private)
             Path(file.name).replace(target)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)

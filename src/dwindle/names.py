@@ -50,4 +50,4 @@ class Names:
 
     def of(self, keys: Iterable[int]) -> list[str]:
         """The name of each key."""
-        return [self._known.get(key) or str(key) for key in keys]
+        return [known if (known := self._known.get(key)) is not None else str(key) for key in keys]

@@ -40,9 +40,13 @@ def predict(
     """
     trained = Model.load(model)
     link = _link(trained, kind)
-    for parsed in read(paths, as_before(trained.facts["reading"], reading or Reading())):
-        skipped = _bad(parsed, skip_bad=skip_bad)
-        yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
+
+    def made() -> Iterator[Predictions]:
+        for parsed in read(paths, _as_trained(trained, reading)):
+            skipped = _bad(parsed, skip_bad=skip_bad)
+            yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
+
+    return made()  # so that a model that cannot be read is refused at once
 
 
 def evaluate(
@@ -60,7 +64,7 @@ def evaluate(
     truths: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
     skipped = 0
-    for parsed in read(paths, as_before(trained.facts["reading"], reading or Reading())):
+    for parsed in read(paths, _as_trained(trained, reading)):
         skipped += _bad(parsed, skip_bad=skip_bad)
         label = labels.mapped(parsed, loss)
         if label is None:
@@ -92,6 +96,12 @@ def evaluate(
     else:
         found["rmse"] = float(np.sqrt(np.average((p - y) ** 2, weights=h)))
     return found | {"kept": len(trained), "skipped": skipped}
+
+
+def _as_trained(model: Model, reading: Reading | None) -> Reading:
+    """Features are made as they were for training; a model from Python says nothing of that."""
+    how = reading or Reading()
+    return as_before(model.facts["reading"], how) if "reading" in model.facts else how
 
 
 def _bad(parsed: Parsed, *, skip_bad: bool) -> int:

@@ -1,7 +1,10 @@
 """What is known of a run while it goes on: every figure measured before learning."""
 
 import base64
+import resource
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,20 @@ from dwindle.sketch import Distinct
 BINS = 2**16
 MANY = 10_000  # distinct labels counted one by one; beyond, they are rounded
 GOLDEN = (5**0.5 - 1) / 2
+
+
+def peak_memory() -> int:
+    """The most memory this process has had resident, in bytes.
+
+    Linux counts for ``getrusage`` what the parent had when it started us, so ask it another way.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 class Ranking:
@@ -54,7 +71,7 @@ class LabelCounts:
         distinct, place = np.unique(label, return_inverse=True)
         added = np.bincount(place, importance, len(distinct))
         for value, weight in zip(distinct.tolist(), added.tolist(), strict=True):
-            near = value if len(self.weight) < MANY else float(np.float16(value))
+            near = value if len(self.weight) < MANY else float(f"{value:.3g}")
             self.weight[near] = self.weight.get(near, 0.0) + weight
 
     def best_constant(self, loss: Any) -> tuple[float, float]:

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
+from dwindle.errors import DataError
+
 Body = TypeVar("Body", bound=Callable[..., Any])
 Ingredient = TypeVar("Ingredient", bound=tuple[Any, ...])
 
@@ -63,7 +65,7 @@ def known_class(name: str) -> type:
         for cls in generic.bodies:
             if cls.__name__ == name:
                 return cls
-    raise TypeError(f"nothing is known of {name}: import the module that defines it first")
+    raise DataError(f"nothing is known of {name}: import the module that defines it first")
 
 
 def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:
@@ -92,13 +94,19 @@ def sources(*ingredients: object) -> bytes:
     It goes into the signature of each kernel compiled for them, so that an edit to a loss, the
     package's or a user's, misses the cache on disk instead of running stale code.
     """
-    files = {
-        Path(inspect.getfile(body))
+    parts = {
+        _source(body)
         for ingredient in ingredients
         for generic in _GENERICS.values()
         if (body := generic.bodies.get(type(ingredient))) is not None
     }
-    digest = sha256()
-    for file in sorted(files):
-        digest.update(sha256(file.read_bytes()).digest())
-    return digest.digest()
+    return sha256(b"".join(sorted(parts))).digest()
+
+
+def _source(body: Callable[..., Any]) -> bytes:
+    """A digest of the file a body stands in, or, in a notebook, of the body itself."""
+    file = Path(inspect.getfile(body))
+    if file.is_file():
+        return sha256(file.read_bytes()).digest()
+    code = body.__code__
+    return sha256(code.co_code + repr((code.co_consts, code.co_names)).encode()).digest()

@@ -11,6 +11,7 @@ import gzip
 import io
 import lzma
 import sys
+import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -119,13 +120,16 @@ def _file(path: str, how: Reading) -> Iterator[Parsed]:
         else:
             raw = closed.enter_context(open(path, "rb", BLOCK))  # noqa: PTH123  (may be a pipe)
             file = cast("io.BufferedReader", raw)
-        plain = closed.enter_context(closing(_decompressed(file)))
-        kind = how.format or _format_of(path, plain)
-        if kind in LINES:
-            yield from _in_order(_parser(kind, how), blocks(plain, name, how.block_size), how)
-        else:
-            for parsed in _ahead(_table(kind, path, plain, name, how)):
-                yield parsed._replace(source=name)
+        try:
+            plain = closed.enter_context(closing(_decompressed(file)))
+            kind, plain = _format_of(path, plain, how)
+            if kind in LINES:
+                yield from _in_order(_parser(kind, how), blocks(plain, name, how.block_size), how)
+            else:
+                for parsed in _ahead(_table(kind, path, plain, name, how)):
+                    yield parsed._replace(source=name)
+        except (EOFError, OSError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+            raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None
 
 
 def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
@@ -172,7 +176,8 @@ def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
 
 def _decompressed(file: io.BufferedReader) -> BinaryIO:
     """The file's text, whatever it is compressed with: told by its first bytes, not by its name."""
-    head = file.peek(6)[:6]
+    head = file.read(6)
+    file = _put_back(head, file)
     if head.startswith(b"\x1f\x8b"):
         return cast("BinaryIO", gzip.open(file))
     if head.startswith(b"BZh"):
@@ -185,17 +190,45 @@ def _decompressed(file: io.BufferedReader) -> BinaryIO:
     return cast("BinaryIO", file)
 
 
-def _format_of(path: str, file: BinaryIO) -> str:  # noqa: PLR0911  (a list of signs)
-    """By the extension, else by a look at the first line."""
+class _Joined(io.RawIOBase):
+    """Bytes already read, and then the rest of their file."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer from what is at hand."""
+        chunk = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(chunk) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
+def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
+    return io.BufferedReader(_Joined(head, file), BLOCK)
+
+
+def _format_of(path: str, file: BinaryIO, how: Reading) -> tuple[str, BinaryIO]:
+    """As said, else by the extension, else by a look at the first line; and the file, unread."""
     suffixes = [s for s in Path(path).suffixes if s not in _COMPRESSED]
-    if suffixes and suffixes[-1] in EXTENSIONS:
-        return EXTENSIONS[suffixes[-1]]
-    head = cast("io.BufferedReader", file).peek(4096)[:4096]
+    if how.format or (suffixes and suffixes[-1] in EXTENSIONS):
+        return how.format or EXTENSIONS[suffixes[-1]], file
+    head = file.readline()
+    return _format_by(head, path), _put_back(head, file)
+
+
+def _format_by(head: bytes, path: str) -> str:  # noqa: PLR0911  (a list of signs)
+    if not head.strip():
+        return "vw"  # nothing at all, or a blank line, which it refuses
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith(b"ARROW1"):
         return "arrow"
-    first = head.split(b"\n", 1)[0].strip()
+    first = head.strip()
     if first.startswith(b"{"):
         return "jsonl"
     if b"|" in first:

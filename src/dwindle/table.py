@@ -1,4 +1,4 @@
-"""The table of live features: memory goes with the features alive, not with those ever seen."""
+"""The table of live features: it holds the features alive, not those ever seen."""
 
 from typing import Any
 

@@ -1,7 +1,6 @@
 """From data to model: the library call behind ``dwindle train``."""
 
 import os
-import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.batch import Batch
-from dwindle.errors import DataError
+from dwindle.errors import DataError, DivergedError
 from dwindle.formats.block import Parsed
 from dwindle.learner import Learner
 from dwindle.losses import Hinge, Logistic, Squared
 from dwindle.model import Model, load_checkpoint, save_checkpoint, settings_of
-from dwindle.progress import Progress
+from dwindle.progress import Progress, peak_memory
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
 from dwindle.stream import STDIN, Reading, kept_reading, read
@@ -132,15 +131,18 @@ class _Run:
         self.next_row = 1
         self.pass_number = 0
         self.done_in_pass = 0  # examples
+        self.bad_in_pass = 0  # lines that were none
+        self.unlabelled = 0  # examples before the first with a label, which decides on the loss
         self.bad_lines: list[str] = []
+        self.skipped_before = 0  # bad lines of earlier passes
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
 
     def go(self) -> Summary:
         training = self.training
         while self.pass_number < training.passes:
-            skip = self.done_in_pass
-            for parsed in _after(read(self.paths, training.reading), skip):
+            everything = read(self.paths, training.reading)
+            for parsed in _after(everything, self.done_in_pass, self.bad_in_pass):
                 self._learn(parsed)
                 if self.stopping():
                     self.save()
@@ -151,7 +153,8 @@ class _Run:
                     if training.checkpoint_every(time.monotonic() - when, done - examples):
                         self.save()
             self.pass_number += 1
-            self.done_in_pass = 0
+            self.skipped_before += self.bad_in_pass
+            self.done_in_pass = self.bad_in_pass = 0
             if self.learner is not None:
                 self.learner.next_pass()
         return self._finish()
@@ -161,16 +164,28 @@ class _Run:
             if not self.training.skip_bad:
                 raise DataError(str(parsed.bad[0]))
             self.bad_lines += map(str, parsed.bad[: SHOWN - len(self.bad_lines)])
+            self.bad_in_pass += len(parsed.bad)
         batch = parsed.batch
         if self.learner is None:
+            if not self.labels.found(batch) and self.training.loss is None:
+                self.unlabelled += batch.n_examples
+                self.done_in_pass += batch.n_examples
+                return
             self._begin(batch)
         learner, progress = self.learner, self.progress
         assert learner is not None
         assert progress is not None
-        progress.skipped += len(parsed.bad)
+        progress.skipped = self.skipped_before + self.bad_in_pass
         batch = batch._replace(label=self.labels.mapped(parsed, learner.loss))
+        first = self.done_in_pass
         for part in self._to_next_row(batch):
-            prediction = learner.learn(part)
+            try:
+                prediction = learner.learn(part)
+            except (DataError, DivergedError) as error:
+                if error.example is None:
+                    raise
+                line = parsed.line[self.done_in_pass - first + error.example]
+                raise type(error)(f"{parsed.source}:{line}: {error.what}") from None
             label, importance = learner.lessons(part)
             progress.add(part, prediction, label, importance)
             self.done_in_pass += part.n_examples
@@ -180,11 +195,14 @@ class _Run:
 
     def _begin(self, batch: Batch) -> None:
         training = self.training
-        loss = training.loss or self.labels.loss_for(batch)
+        loss = self.labels.loss_for(batch) if training.loss is None else training.loss
         self.learner = Learner(
             loss, training.shrinkage, training.update, training.rate, scaled=training.scaled
         )
         self.progress = Progress(self.learner.loss, ranks=isinstance(loss, Logistic | Hinge))
+        self.progress.examples = self.unlabelled
+        while self.next_row <= self.unlabelled:
+            self.next_row *= 2
 
     def _to_next_row(self, batch: Batch) -> Iterator[Batch]:
         """The batch, cut where a row of the table is due: batching never changes a weight."""
@@ -233,7 +251,7 @@ class _Run:
             auc=progress.auc,
             seconds=seconds,
             examples_per_second=progress.examples / max(seconds, 1e-9),
-            peak_memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            peak_memory_bytes=peak_memory(),
             model_bytes=size,
             skipped=progress.skipped,
             loss_name=type(learner.loss).__name__,
@@ -264,6 +282,8 @@ class _Run:
             "next_row": self.next_row,
             "pass_number": self.pass_number,
             "done_in_pass": self.done_in_pass,
+            "bad_in_pass": self.bad_in_pass,
+            "skipped_before": self.skipped_before,
             "peak": self.learner.table.peak,
             "bad_lines": self.bad_lines,
             "paths": self.paths,
@@ -277,7 +297,7 @@ class _Run:
         """Go on from the checkpoint, whose settings must be this run's."""
         learner, facts = load_checkpoint(self.checkpoint)
         wanted = Learner(
-            self.training.loss or learner.loss,
+            learner.loss if self.training.loss is None else self.training.loss,
             self.training.shrinkage,
             self.training.update,
             self.training.rate,
@@ -300,6 +320,7 @@ class _Run:
         self.labels = Labels({float(k): v for k, v in facts["labels"].items()})
         self.next_row, self.bad_lines = facts["next_row"], facts["bad_lines"]
         self.pass_number, self.done_in_pass = facts["pass_number"], facts["done_in_pass"]
+        self.bad_in_pass, self.skipped_before = facts["bad_in_pass"], facts["skipped_before"]
         self._saved = (time.monotonic(), self.progress.examples)
 
 
@@ -311,7 +332,7 @@ class Labels:
 
     def loss_for(self, batch: Batch) -> Any:
         """Logistic if the labels are those of two classes, else squared."""
-        found = self._found(batch)
+        found = self.found(batch)
         return Logistic() if any(found <= set(pair) for pair in PAIRS) else Squared()
 
     def mapped(self, parsed: Parsed, loss: Any) -> NDArray[np.float32] | None:
@@ -319,7 +340,7 @@ class Labels:
         label = parsed.batch.label
         if label is None or not isinstance(loss, Logistic | Hinge):
             return label
-        new = self._found(parsed.batch) - self.sign.keys()
+        new = self.found(parsed.batch) - self.sign.keys()
         if new:
             self._admit(new, parsed)
         out = np.array(label)
@@ -331,7 +352,8 @@ class Labels:
         """The mapping, as a model keeps it."""
         return {f"{value:g}": sign for value, sign in self.sign.items()}
 
-    def _found(self, batch: Batch) -> set[float]:
+    def found(self, batch: Batch) -> set[float]:
+        """The labels of the examples to be learned from; past three, no more are looked for."""
         if batch.label is None:
             return set()
         label = batch.label if batch.importance is None else batch.label[batch.importance > 0]
@@ -360,16 +382,19 @@ class Labels:
         )
 
 
-def _after(parsed: Iterator[Parsed], skip: int) -> Iterator[Parsed]:
-    """What follows the first ``skip`` examples."""
+def _after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]:
+    """What follows the first so many examples and bad lines."""
     for item in parsed:
-        n = item.batch.n_examples
-        if skip >= n > 0:
-            skip -= n
-            continue
-        if skip:
-            item = item._replace(  # noqa: PLW2901
-                batch=item.batch.rows(skip, n), line=item.line[skip:], bad=[]
-            )
-            skip = 0
+        n, n_bad = min(examples, item.batch.n_examples), min(bad, len(item.bad))
+        examples, bad = examples - n, bad - n_bad
+        if n or n_bad:
+            rest = item.batch.rows(n, item.batch.n_examples)
+            item = item._replace(batch=rest, line=item.line[n:], bad=item.bad[n_bad:])  # noqa: PLW2901
+            if not rest.n_examples and not item.bad:
+                continue
         yield item
+    if examples:
+        raise DataError(
+            f"the data has {examples:,} examples fewer than the checkpoint has learned from: "
+            "resume with the same data"
+        )

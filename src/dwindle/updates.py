@@ -81,7 +81,8 @@ class Adaptive(NamedTuple):
     feature is absent, so the lazy form stays exact. When a larger |x| arrives, N grows to it
     before the prediction; v stays, and so w falls, and G is measured in the new unit.
     ``beta`` above zero keeps the first steps of a feature short, also when it comes back after a
-    sweep has forgotten it. G and N are kept in single precision.
+    sweep has forgotten it. G and N are kept in single precision, so a feature's rate stops falling
+    when a step adds less than a 2^24th part to G: at about 1/4000 of where it began.
     """
 
     beta: float = 1.0

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dwindle.cli.options import data, reading, told_in_one_line
+from dwindle.cli.options import data, for_json, reading, told_in_one_line
 
 
 @click.command(name="evaluate")
@@ -25,7 +25,7 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     found = evaluate(model, paths, reading(settings), skip_bad=skip_bad)
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(for_json(found)))
         return
     for name, value in found.items():
         shown = f"{value:,}" if isinstance(value, int) else f"{value:.6f}"

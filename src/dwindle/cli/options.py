@@ -1,6 +1,7 @@
 """What the commands share: names of ingredients, groups of options, and how errors are told."""
 
 import functools
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -37,7 +38,13 @@ Command = Callable[..., Any]
 def data(command: Command) -> Command:
     """The options of every command that reads data."""
     for option in (
-        click.option("--threads", default=2, show_default=True, help="That parse the data."),
+        click.option(
+            "--threads",
+            type=click.IntRange(1),
+            default=2,
+            show_default=True,
+            help="That parse the data.",
+        ),
         click.option("--skip-bad", is_flag=True, help="Leave out malformed lines and count them."),
         click.option("--format", "format_", type=click.Choice(FORMATS), help="Of the data."),
         click.argument("data", nargs=-1, required=True),
@@ -83,6 +90,14 @@ def reading(settings: dict[str, Any]) -> Any:
     )
 
 
+def for_json(fields: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no word for what is not a number."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in fields.items()
+    }
+
+
 def told_in_one_line(command: Command) -> Command:
     """Bad data ends a command with one line and exit code 1; a closed pipe ends it in silence."""
 
@@ -90,11 +105,14 @@ def told_in_one_line(command: Command) -> Command:
     def told(*args: Any, **kwargs: Any) -> Any:
         try:
             return command(*args, **kwargs)
-        except (DataError, DivergedError, OSError, TypeError) as error:
-            if isinstance(error, BrokenPipeError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                sys.exit(1)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except (DataError, DivergedError, OSError) as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(1)
+        except ValueError as error:  # a setting that no run could use
+            click.echo(f"dwindle: {error}", err=True)
+            sys.exit(2)
 
     return told

@@ -30,8 +30,9 @@ def command(
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     kind = "probability" if proba else "label" if label else "score"
     skipped = 0
+    parts = predict(model, paths, reading(settings), kind=kind, skip_bad=skip_bad)
     with click.open_file(output, "w") as out:
-        for part in predict(model, paths, reading(settings), kind=kind, skip_bad=skip_bad):
+        for part in parts:
             skipped += part.skipped
             numbers = [f"{p:.9g}" for p in part.prediction]
             if tags and part.tags is not None:

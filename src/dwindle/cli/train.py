@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from dwindle.cli.options import LOSSES, data, features, reading, told_in_one_line
+from dwindle.cli.options import LOSSES, data, features, for_json, reading, told_in_one_line
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
 from dwindle.updates import Adaptive, Plain
@@ -22,6 +22,7 @@ GROUPS = {
     "update": ("update",),
     "rate": ("rate", "power", "pass_decay"),
     "passes": ("passes",),
+    "reading": ("interactions", "ignore", "label_column", "weight_column"),
 }
 
 
@@ -46,9 +47,13 @@ GROUPS = {
 )  # fmt: skip
 @click.option("--rate", default=0.3, show_default=True, help="The learning rate.")
 @click.option("--power", default=0.0, show_default=True, help="The rate falls as 1/i^power.")
-@click.option("--passes", default=1, show_default=True, help="Over the data.")
+@click.option(
+    "--passes", type=click.IntRange(1), default=1, show_default=True, help="Over the data."
+)
 @click.option("--pass-decay", default=1.0, show_default=True, help="Of the rate, after each pass.")
-@click.option("--keep", type=int, help="Keep exactly the N heaviest features at the end.")
+@click.option(
+    "--keep", type=click.IntRange(0), help="Keep exactly the N heaviest features at the end."
+)
 @click.option(
     "--checkpoint-every", metavar="60s|N", help="Seconds, or examples, between checkpoints."
 )
@@ -154,6 +159,7 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
             click.echo(f"dwindle: nothing to resume ({checkpoint}): beginning anew", err=True)
         return
     from dwindle.model import load_checkpoint  # noqa: PLC0415  (imports Numba)
+    from dwindle.stream import as_before  # noqa: PLC0415
 
     learner, facts = load_checkpoint(checkpoint)
     there = {
@@ -162,6 +168,7 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         "update": learner.update,
         "rate": learner.schedule,
         "passes": facts["passes"],
+        "reading": as_before(facts["reading"], training.reading),
     }
     for name, options in GROUPS.items():
         given = [ctx.get_parameter_source(option) for option in options]
@@ -182,7 +189,7 @@ class _Report:
     def row(self, row: Any) -> None:
         """One line of the table."""
         if self.as_json:
-            click.echo(json.dumps(_numbers(row._asdict())))
+            click.echo(json.dumps(for_json(row._asdict())))
         elif not self.quiet:
             if not self.begun:
                 click.echo(
@@ -199,7 +206,7 @@ class _Report:
     def summary(self, summary: Any, model: str) -> None:
         """What the run came to."""
         if self.as_json:
-            click.echo(json.dumps(_numbers(asdict(summary))))
+            click.echo(json.dumps(for_json(asdict(summary))))
         if self.as_json or self.quiet:
             return
         s = summary
@@ -221,8 +228,3 @@ class _Report:
             lines.append(f"skipped       {s.skipped:,} bad lines, such as")
             lines += [f"              {line}" for line in s.bad_lines]
         click.echo("\n".join(lines), err=True)
-
-
-def _numbers(fields: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no word for what is not a number."""
-    return {k: None if isinstance(v, float) and v != v else v for k, v in fields.items()}  # noqa: PLR0124

@@ -133,7 +133,7 @@ def parse(
     or three namespaces: the products of their features follow an example's own features.
 
     >>> block = Block(np.frombuffer(b"1 |f a:2 b\n-1 |f: a\n", np.uint8), "data.vw")
-    >>> batch, line, bad, tags = parse(block, interactions=(("f", "f"),))
+    >>> batch, line, bad, tags, _ = parse(block, interactions=(("f", "f"),))
     >>> [name.replace("\0", "^") for name in batch.names], batch.x.tolist()
     (['f^a', 'f^b', 'f*f^a*a', 'f*f^a*b', 'f*f^b*b'], [2.0, 1.0, 4.0, 2.0, 1.0])
     >>> print(bad[0])
