@@ -284,6 +284,14 @@ def test_resuming_counts_bad_lines_once_whatever_files_they_fill(tmp_path, n):
     assert Model.load(tmp_path / "part").weights() == Model.load(tmp_path / "whole").weights()
 
 
+def test_a_run_stopped_before_it_learned_anything_says_so(tmp_path):
+    (tmp_path / "a.vw").write_text("| x\n" * 10)
+    with pytest.raises(Interrupted) as stopped:
+        train([str(tmp_path / "a.vw")], tmp_path / "m", Training(), stopping=lambda: True)
+    assert stopped.value.checkpoint is None
+    assert [p.name for p in tmp_path.iterdir()] == ["a.vw"]
+
+
 def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path):
     training = Training(reading=Reading(block_size=20_000))
     with pytest.raises(Interrupted):

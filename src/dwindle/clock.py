@@ -19,9 +19,9 @@ class Clock:
     """Steps taken, and a window of steps to come.
 
     ``before`` steps were taken before the window; ``pulled[at]`` is the clock now and
-    ``rate[at + 1]`` the next step's rate. In units of pull the
-    clock is the sum of eta_i g_i and ``size`` is 1; counting moments, it is their number and
-    ``size`` is how far each of them pulls, equal within a window.
+    ``rate[at + 1]`` the next step's rate. In units of pull the clock is the sum of eta_i g_i and
+    ``size`` is 1; counting moments, it is their number and ``size`` is how far each of them pulls,
+    equal within a window.
     """
 
     def __init__(self, schedule: Schedule, shrinkage: Any, *, counts_moments: bool) -> None:

@@ -60,9 +60,9 @@ class Summary:
 
 
 class Interrupted(Exception):  # noqa: N818  (it is not an error)
-    """The run was asked to stop and has written a checkpoint."""
+    """The run was asked to stop and has written a checkpoint, if it had learned anything."""
 
-    def __init__(self, checkpoint: Path) -> None:
+    def __init__(self, checkpoint: Path | None) -> None:
         super().__init__(str(checkpoint))
         self.checkpoint = checkpoint
 
@@ -146,7 +146,7 @@ class _Run:
                 self._learn(parsed)
                 if self.stopping():
                     self.save()
-                    raise Interrupted(self.checkpoint)
+                    raise Interrupted(None if self.learner is None else self.checkpoint)
                 if training.checkpoint_every is not None:
                     when, examples = self._saved
                     done = 0 if self.progress is None else self.progress.examples

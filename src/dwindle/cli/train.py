@@ -98,11 +98,12 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
             stopping=lambda: bool(asked_to_stop),
         )
     except Interrupted as interrupted:
-        click.echo(
-            f"dwindle: stopped; {interrupted.checkpoint} is written: "
-            "repeat the command with --resume to go on",
-            err=True,
+        told = (
+            f"{interrupted.checkpoint} is written: repeat the command with --resume to go on"
+            if interrupted.checkpoint
+            else "nothing was learned yet"
         )
+        click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + asked_to_stop[0])
     report.summary(summary, model)
 
