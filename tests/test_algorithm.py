@@ -30,7 +30,7 @@ def agree(learner, weights):
 @shrinkages
 @updates
 @given(seed=seeds, intercept=st.booleans(), scaled=st.booleans(), second_pass=st.booleans())
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_lazy_learning_is_algorithm_1(
     loss, shrinkage, update, seed, intercept, scaled, second_pass
 ):
@@ -75,7 +75,7 @@ EVERY_UPDATE = [*(u for u, _ in UPDATES), Averaged()]
 @shrinkages
 @pytest.mark.parametrize("update", EVERY_UPDATE, ids=str)
 @given(seed=seeds, cuts=seeds, n_features=st.sampled_from([9, 3000]))
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_batching_never_changes_a_bit(loss, shrinkage, update, seed, cuts, n_features):
     if isinstance(update, Averaged) and shrinkage[0] not in (SHRINKAGES[0][0], SHRINKAGES[1][0]):
         return  # Averaged refuses it: test_learner.py
@@ -94,7 +94,7 @@ def test_batching_never_changes_a_bit(loss, shrinkage, update, seed, cuts, n_fea
 @losses
 @shrinkages
 @given(seed=seeds, cuts=seeds)
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_sweeping_at_any_moment_never_changes_a_bit_with_the_plain_update(
     loss, shrinkage, seed, cuts
 ):
@@ -139,7 +139,7 @@ def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(se
 @shrinkages
 @updates
 @given(seed=seeds, n=st.integers(0, 40))
-@settings(max_examples=3)
+@settings(max_examples=2)
 def test_resting_is_learning_from_examples_that_say_nothing(loss, shrinkage, update, seed, n):
     examples = stream(seed, loss.labels)
     resting, bored = (
@@ -195,7 +195,7 @@ def test_averaging_is_the_mean_of_the_weights_that_predicted(loss, seed):
 @shrinkages
 @updates
 @given(seed=seeds, scaled=st.booleans())
-@settings(max_examples=4)
+@settings(max_examples=2)
 def test_predicting_is_the_weights_times_the_features_and_changes_nothing(
     loss, shrinkage, update, seed, scaled
 ):
