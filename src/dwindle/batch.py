@@ -72,7 +72,7 @@ class Batch(NamedTuple):
         start = [0]
         for i, features in enumerate(examples):
             if not isinstance(features, Mapping):
-                kind = type(features).__name__  # type: ignore[unreachable]
+                kind = type(features).__name__  # type: ignore[unreachable]  # types are only hoped for
                 raise DataError(f"example {i}: expected a dict of name: value, got {kind}")
             for name, value in features.items():
                 if not isinstance(name, str):

@@ -25,7 +25,7 @@ def command(seed: int, *, as_json: bool) -> None:
     Example:
       dwindle demo --seed 1
     """
-    from dwindle import demo  # noqa: PLC0415  (imports Numba)
+    from dwindle import demo
 
     out = Console()
     outcomes = []

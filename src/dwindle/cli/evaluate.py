@@ -20,7 +20,7 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
     Example:
       dwindle evaluate ads.parquet test.vw
     """
-    from dwindle.predicting import evaluate  # noqa: PLC0415  (imports Numba)
+    from dwindle.predicting import evaluate
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     found = evaluate(model, paths, reading(settings), skip_bad=skip_bad)

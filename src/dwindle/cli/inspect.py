@@ -22,10 +22,10 @@ def command(model: str, *, top: int, as_json: bool) -> None:
     Example:
       dwindle inspect ads.parquet --top 10
     """
-    from rich.console import Console  # noqa: PLC0415  (imports are this command's time)
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.text import Text
 
-    from dwindle.model import Model  # noqa: PLC0415  (imports Numba)
+    from dwindle.model import Model
 
     found = Model.load(model)
     if as_json:

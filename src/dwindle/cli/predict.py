@@ -25,7 +25,7 @@ def command(
     Example:
       dwindle predict ads.parquet test.vw --proba
     """
-    from dwindle.predicting import predict  # noqa: PLC0415  (imports Numba)
+    from dwindle.predicting import predict
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     kind = "probability" if proba else "label" if label else "score"

@@ -72,7 +72,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
     Example:
       dwindle train train.vw --gravity 1e-5 --model ads.parquet
     """
-    from dwindle.training import Interrupted, train  # noqa: PLC0415  (imports Numba)
+    from dwindle.training import Interrupted, train
 
     paths, model = settings.pop("data"), settings.pop("model")
     resume = settings.pop("resume")
@@ -109,7 +109,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 
 
 def _training(settings: dict[str, Any]) -> Any:
-    from dwindle.training import Training  # noqa: PLC0415  (imports Numba)
+    from dwindle.training import Training
 
     threshold = settings.pop("threshold")
     gravity, every, kind = (settings.pop(name) for name in ("gravity", "every", "shrinkage"))
@@ -159,8 +159,8 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         if not quiet:
             click.echo(f"dwindle: nothing to resume ({checkpoint}): beginning anew", err=True)
         return
-    from dwindle.model import load_checkpoint  # noqa: PLC0415  (imports Numba)
-    from dwindle.stream import as_before  # noqa: PLC0415
+    from dwindle.model import load_checkpoint
+    from dwindle.stream import as_before
 
     learner, facts = load_checkpoint(checkpoint)
     there = {
