@@ -22,6 +22,8 @@ compiled = njit(cache=True, nogil=True, error_model="numpy")
 # What a kernel calls. It has no cache of its own, which would go stale unnoticed when what it calls
 # in turn is edited: its code is in the cache of the kernels.
 helper = njit(nogil=True, error_model="numpy")
+# A helper in an inner loop: LLVM would rather call it, through memory, when it is not small.
+inlined = njit(nogil=True, error_model="numpy", forceinline=True)
 
 
 def teach(*generics: Callable[..., Any]) -> None:

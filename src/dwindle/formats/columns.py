@@ -17,7 +17,8 @@ from dwindle._jit import compiled
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.scan import DEFAULT_SEED, STAMP, key_of_name, mix
+from dwindle.formats.keys import DEFAULT_SEED, key_of_name, mix
+from dwindle.formats.scan import STAMP
 from dwindle.formats.spans import Lazy
 from dwindle.formats.vw import MOST_PRODUCTS
 from dwindle.hashing import LARGEST

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.formats.scan import LONE_RETURN, NUL, UNSURE, known_numbers
+from dwindle.formats.numerals import known_numbers
+from dwindle.formats.scan import LONE_RETURN, NUL, UNSURE
 from dwindle.formats.spans import text_of
 
 LONGEST = 40  # characters of a token that a message shows

@@ -13,17 +13,19 @@ import numpy as np
 from numba import float32, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled, helper
+from dwindle._jit import compiled, helper, inlined
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
+from dwindle.formats.keys import NOT_A_KEY, integer, short_integer
+from dwindle.formats.numerals import known_numbers, number, short_number
 from dwindle.formats.scan import (
     COLON,
     FINE,
     HASH,
     KINDS,
+    MARGIN,
     MINUS,
-    NOT_A_KEY,
     PLUS,
     RETURN,
     SPACE,
@@ -32,12 +34,11 @@ from dwindle.formats.scan import (
     UNSURE,
     ZERO,
     byte,
+    ends,
     find,
     half,
-    integer,
-    known_numbers,
     line_end,
-    number,
+    lowest,
     oddity,
     opened,
     size_of,
@@ -133,6 +134,32 @@ def _feature(text: int, begin: int, end: int, known: int) -> tuple[int, int, Any
     return FINE if sure else UNSURE, stop, key, x
 
 
+@inlined
+def _quick_feature(
+    text: int, begin: int, end: int, base: int, found: Any
+) -> tuple[int, Any, Any, int, Any]:
+    """(stop, key, x, base, found): what `_feature` says of a plain one; else stop is ``begin``.
+
+    Plain is an index of up to 19 digits and a `short_number`. ``found`` are the `ends` in the 64
+    bytes from ``base`` on: one look serves several features.
+    """
+    no_key, no_value = uint64(0), float32(0.0)
+    ahead = found >> uint64(begin - base) if begin - base < 64 else uint64(0)
+    if ahead & (ahead - uint64(1)) == 0:  # fewer than two ends
+        base, found = begin, ends(text + begin)
+        ahead = found
+    colon = begin + lowest(ahead)
+    stop = begin + lowest(ahead & (ahead - uint64(1)))
+    if not 0 < colon - begin < 20 or byte(text + colon) != COLON:
+        return begin, no_key, no_value, base, found
+    key = short_integer(text, begin, colon)
+    is_number, x = short_number(text, colon + 1, stop)
+    is_end = stop == end or byte(text + stop) == SPACE or byte(text + stop) == TAB
+    if key == NOT_A_KEY or not is_number or not is_end:
+        return begin, no_key, no_value, base, found
+    return stop, key, x, base, found
+
+
 @helper
 def _is_integer(text: int, begin: int, end: int) -> bool:
     i = begin
@@ -161,6 +188,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     """
     start, label, lines, key, x = rows
     n, k, n_faults, line = 0, 0, 0, 0
+    quick_end, base, found = end_of_text - MARGIN, at, uint64(0)
     start[0] = 0
     while at < end_of_text:
         begin = at
@@ -193,7 +221,13 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
             i = skip_blank(text, i, end)
             if i == end:
                 break
-            what, stop, key[k], x[k] = _feature(text, i, end, known)
+            stop = i
+            if i < quick_end:
+                stop, key[uint64(k)], x[uint64(k)], base, found = _quick_feature(
+                    text, i, end, base, found
+                )
+            if stop == i:
+                what, stop, key[k], x[k] = _feature(text, i, end, known)
             if what == FINE:
                 k += x[k] != 0.0
                 i = stop

@@ -14,7 +14,7 @@ import xxhash
 from numba import float32, float64, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled, helper
+from dwindle._jit import compiled, helper, inlined
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import (
@@ -27,13 +27,22 @@ from dwindle.formats.faults import (
     room_for,
     unsure_numbers,
 )
+from dwindle.formats.keys import (
+    DEFAULT_SEED,
+    key_of_name,
+    key_of_number,
+    key_of_short_name,
+    mix,
+    xxh64,
+)
+from dwindle.formats.numerals import is_never_finite, known_numbers, number, short_number
 from dwindle.formats.scan import (
     BAR,
     COLON,
-    DEFAULT_SEED,
     DOT,
     FINE,
     KINDS,
+    MARGIN,
     MINUS,
     PLUS,
     QUOTE,
@@ -45,20 +54,15 @@ from dwindle.formats.scan import (
     ZERO,
     byte,
     end_of_name,
+    ends,
     find,
-    is_never_finite,
-    key_of_name,
-    key_of_number,
-    known_numbers,
     line_end,
-    mix,
-    number,
+    lowest,
     oddity,
     opened,
     size_of,
     skip_blank,
     token_end,
-    xxh64,
 )
 from dwindle.formats.spans import NUMERIC, Spans, Tags
 
@@ -319,6 +323,36 @@ def _feature(  # noqa: PLR0911 - as soon as it is clear
     return FINE, stop, key_of_name(text, begin, name_end, seed, joint), x
 
 
+@inlined
+def _quick_feature(
+    text: int, begin: int, end: int, seed: Any, base: int, found: Any
+) -> tuple[int, Any, Any, int, Any]:
+    """(stop, key, value, base, found): what `_feature` says of a plain one; else stop is ``begin``.
+
+    Plain is a name of up to 31 bytes, and no value or one that is a `short_number`. ``found`` are
+    the `ends` in the 64 bytes from ``base`` on: one look serves several features.
+    """
+    value: Any = float32(1.0)
+    no_key = uint64(0)
+    ahead = found >> uint64(begin - base) if begin - base < 64 else uint64(0)
+    if ahead & (ahead - uint64(1)) == 0:  # fewer than two ends
+        base, found = begin, ends(text + begin)
+        ahead = found
+    name_end = begin + lowest(ahead)
+    n = name_end - begin
+    stop = name_end
+    if n == 0 or n > 31:
+        return begin, no_key, value, base, found
+    if byte(text + name_end) == COLON:
+        stop = begin + lowest(ahead & (ahead - uint64(1)))
+        is_number, value = short_number(text, name_end + 1, stop)
+        if not is_number:
+            return begin, no_key, value, base, found
+    if not _is_end(text, stop, end):
+        return begin, no_key, value, base, found
+    return stop, key_of_short_name(text, begin, name_end, seed), value, base, found
+
+
 @helper
 def _index(seeds: Any, seed: Any) -> int:
     """The place of a seed among others, or -1."""
@@ -406,6 +440,8 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     group, member, bound = scratch
     has_base, has_tag = False, False
     n, k, s, row, n_faults, line = 0, 0, 0, 0, 0, 0
+    quick_end = end_of_text - MARGIN
+    base_of_ends, ends_there = at, uint64(0)
     start[0] = 0
     while at < end_of_text:
         begin = at
@@ -435,14 +471,21 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                 kept = _index(ignored, seed) < 0
                 g = _index(crossed, seed)
             else:
-                what, stop, feature_key, value = _feature(
-                    text, i, end, seed, scale, n_unnamed, known
-                )
-                n_unnamed += c == COLON
+                stop, feature_key, value = i, DEFAULT_SEED, NO_SCALE
+                if i < quick_end:
+                    stop, feature_key, value, base_of_ends, ends_there = _quick_feature(
+                        text, i, end, seed, base_of_ends, ends_there
+                    )
+                    value *= scale
+                if stop == i or not math.isfinite(value):
+                    what, stop, feature_key, value = _feature(
+                        text, i, end, seed, scale, n_unnamed, known
+                    )
+                    n_unnamed += c == COLON
                 if kept and value != 0.0 and what == FINE:
-                    key[k] = feature_key
-                    x[k] = value
-                    place[k] = i
+                    key[uint64(k)] = feature_key
+                    x[uint64(k)] = value
+                    place[uint64(k)] = i
                     if len(group) > 0:
                         group[k - start[n]] = g
                     k += 1

@@ -1,0 +1,211 @@
+"""The keys of names that stand in text: `hashing.key_of`, for kernels."""
+
+from typing import Any
+
+import xxhash
+from numba import uint64
+
+from dwindle._jit import helper, inlined
+from dwindle.formats.numerals import ZEROS, are_digits, eight_digits
+from dwindle.formats.scan import COLON, EQUALS, ZERO, byte, half, word
+from dwindle.hashing import LARGEST
+
+DEFAULT_SEED = uint64(xxhash.xxh64_intdigest(b""))  # of the namespace without a name
+NOT_A_KEY = uint64(LARGEST + 1)
+
+_P1 = uint64(0x9E3779B185EBCA87)
+_P2 = uint64(0xC2B2AE3D27D4EB4F)
+_P3 = uint64(0x165667B19E3779F9)
+_P4 = uint64(0x85EBCA77C2B2AE63)
+_P5 = uint64(0x27D4EB2F165667C5)
+
+
+@helper
+def _rotated(w: Any, n: int) -> Any:
+    return (w << uint64(n)) | (w >> uint64(64 - n))
+
+
+@helper
+def _stirred(lane: Any, w: Any) -> Any:
+    return _rotated(lane + w * _P2, 31) * _P1
+
+
+@helper
+def _merged(h: Any, lane: Any) -> Any:
+    h ^= _stirred(uint64(0), lane)
+    return h * _P1 + _P4
+
+
+@helper
+def _with_word(h: Any, w: Any) -> Any:
+    h ^= _stirred(uint64(0), w)
+    return _rotated(h, 27) * _P1 + _P4
+
+
+@helper
+def _with_half(h: Any, w: Any) -> Any:
+    h ^= w * _P1
+    return _rotated(h, 23) * _P2 + _P3
+
+
+@helper
+def _with_byte(h: Any, w: Any) -> Any:
+    h ^= w * _P5
+    return _rotated(h, 11) * _P1
+
+
+@helper
+def _finished(h: Any) -> Any:
+    h ^= h >> uint64(33)
+    h *= _P2
+    h ^= h >> uint64(29)
+    h *= _P3
+    return h ^ (h >> uint64(32))
+
+
+@helper
+def _patch(i: int, colon: int) -> Any:
+    """What, by exclusive or, makes the ':' at ``colon`` a '=' in the eight bytes from ``i`` on."""
+    return uint64(COLON ^ EQUALS) << uint64(8 * (colon - i)) if 0 <= colon - i < 8 else uint64(0)
+
+
+@helper
+def xxh64(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
+    """XXH64 of a range of bytes; the byte at ``colon``, unless that is -1, is read as '='."""
+    i = begin
+    if end - begin >= 32:
+        a = seed + _P1 + _P2
+        b = seed + _P2
+        c = seed
+        d = seed - _P1
+        while i + 32 <= end:
+            a = _stirred(a, word(text + i) ^ _patch(i, colon))
+            b = _stirred(b, word(text + i + 8) ^ _patch(i + 8, colon))
+            c = _stirred(c, word(text + i + 16) ^ _patch(i + 16, colon))
+            d = _stirred(d, word(text + i + 24) ^ _patch(i + 24, colon))
+            i += 32
+        h = _rotated(a, 1) + _rotated(b, 7) + _rotated(c, 12) + _rotated(d, 18)
+        h = _merged(_merged(_merged(_merged(h, a), b), c), d)
+    else:
+        h = seed + _P5
+    h += uint64(end - begin)
+    while i + 8 <= end:
+        h = _with_word(h, word(text + i) ^ _patch(i, colon))
+        i += 8
+    if i + 4 <= end:
+        h = _with_half(h, half(text + i) ^ (_patch(i, colon) & uint64(0xFFFFFFFF)))
+        i += 4
+    while i < end:
+        h = _with_byte(h, uint64(byte(text + i)) ^ (_patch(i, colon) & uint64(0xFF)))
+        i += 1
+    return _finished(h)
+
+
+@helper
+def clamped(h: Any) -> Any:
+    """The hash as a key."""
+    return min(h, uint64(LARGEST))
+
+
+@helper
+def key_of_name(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
+    """`hashing.key_of` a name that stands in the data; see `xxh64` for ``colon``."""
+    if seed == DEFAULT_SEED:
+        number = integer(text, begin, end)
+        if number != NOT_A_KEY:
+            return number
+    if colon < 0:  # the common case, without the patches
+        return clamped(xxh64(text, begin, end, seed, -1))
+    return clamped(xxh64(text, begin, end, seed, colon))
+
+
+@inlined
+def key_of_short_name(text: int, begin: int, end: int, seed: Any) -> Any:
+    """`key_of_name` a name of 1 to 31 bytes without a ':'. Words may be read past its end.
+
+    The last bytes are mixed in without branches, because lengths cannot be predicted.
+    """
+    n = end - begin
+    w = word(text + begin)
+    if seed == DEFAULT_SEED:
+        number = short_integer(text, begin, end)
+        if number != NOT_A_KEY:
+            return number
+    h = seed + _P5 + uint64(n)
+    while n >= 8:
+        h = _with_word(h, w)
+        begin, n = begin + 8, n - 8
+        w = word(text + begin)
+    longer = _with_half(h, w & uint64(0xFFFFFFFF))
+    h = longer if n >= 4 else h
+    w = w >> uint64(32) if n >= 4 else w
+    n &= 3
+    for k in range(3):
+        longer = _with_byte(h, w & uint64(0xFF))
+        h = longer if n > k else h
+        w >>= uint64(8)
+    return clamped(_finished(h))
+
+
+@inlined
+def short_integer(text: int, begin: int, end: int) -> Any:
+    """`integer`, where a word may be read past the end of the range."""
+    n = end - begin
+    if n > 8:
+        return integer(text, begin, end)
+    w = (word(text + begin) ^ ZEROS) << uint64(64 - 8 * n)
+    leading = n > 1 and byte(text + begin) == ZERO
+    return eight_digits(w) if are_digits(w) and not leading else NOT_A_KEY
+
+
+@helper
+def key_of_number(number: int, seed: Any) -> Any:
+    """`hashing.key_of` the name that is this number in decimal, below 10^16."""
+    if seed == DEFAULT_SEED:
+        return uint64(number)
+    low, high, n = uint64(0), uint64(0), 0
+    while n == 0 or number > 0:  # the last digit first, so each moves those after it up
+        high = (high << uint64(8)) | (low >> uint64(56))
+        low = (low << uint64(8)) | uint64(ZERO + number % 10)
+        number //= 10
+        n += 1
+    h = seed + _P5 + uint64(n)
+    while n >= 8:
+        h = _with_word(h, low)
+        low, n = high, n - 8
+    if n >= 4:
+        h = _with_half(h, low & uint64(0xFFFFFFFF))
+        low, n = low >> uint64(32), n - 4
+    for _ in range(n):
+        h = _with_byte(h, low & uint64(0xFF))
+        low >>= uint64(8)
+    return clamped(_finished(h))
+
+
+@helper
+def mix(a: Any, b: Any) -> Any:
+    """The key of an interaction: XXH64 of the eight bytes of ``b``, seeded by ``a``.
+
+    As a name's key is that of its bytes, seeded by its namespace. Of three, mix(mix(a, b), c).
+    """
+    return clamped(_finished(_with_word(a + _P5 + uint64(8), b)))
+
+
+@helper
+def integer(text: int, begin: int, end: int) -> Any:
+    """The plain decimal integer that a range holds, up to LARGEST, or NOT_A_KEY.
+
+    Plain: digits only, and a leading 0 only in "0" itself.
+    """
+    n = end - begin
+    if n == 0 or n > 20 or (n > 1 and byte(text + begin) == ZERO):
+        return NOT_A_KEY
+    number = uint64(0)
+    for i in range(begin, end):
+        digit = uint64(byte(text + i) - ZERO)
+        if digit > uint64(9):
+            return NOT_A_KEY
+        if i - begin == 19 and number > (uint64(LARGEST) - digit) // uint64(10):
+            return NOT_A_KEY
+        number = number * uint64(10) + digit
+    return number

@@ -1,0 +1,215 @@
+"""Decimal numbers that stand in text, for kernels: float() to the bit, in single precision."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import float32, float64, int64, uint64
+from numpy.typing import NDArray
+
+from dwindle._jit import helper, inlined
+from dwindle.formats.scan import DOT, MINUS, PLUS, ZERO, byte, double, lowest, marks, word
+
+ZEROS = uint64(int.from_bytes(b"0" * 8, "little"))
+_LEAST, _MOST = -65, 39  # 10^19 times any lower power of ten is 0 in single precision
+_TEN_TO = np.array([float(f"1e{k}") for k in range(_LEAST, _MOST + 1)])
+_BELOW, _ABOVE = 1.0 - 2.0**-50, 1.0 + 2.0**-50
+_INF, _NAN, _INFINITY = (
+    uint64(int.from_bytes(text, "little")) for text in (b"inf", b"nan", b"infinity")
+)
+
+
+KNOWN = np.dtype([("at", np.int64), ("value", np.float64)])  # a number that Python has read
+
+
+def known_numbers(numbers: dict[int, float]) -> NDArray[Any]:
+    """Numbers by the places where they stand, in order, as `number` looks them up."""
+    return np.array([(len(numbers), 0.0), *numbers.items()], KNOWN)
+
+
+@helper
+def _look_up(known: int, at: int) -> float:
+    """The known number that stands at a place, or nan."""
+    low, high = 1, int64(word(known)) + 1
+    while low < high:
+        middle = (low + high) // 2
+        if int64(word(known + 16 * middle)) < at:
+            low = middle + 1
+        else:
+            high = middle
+    if low <= int64(word(known)) and int64(word(known + 16 * low)) == at:
+        return double(known + 16 * low + 8)
+    return math.nan
+
+
+@helper
+def eight_digits(w: Any) -> Any:
+    """The number whose digits are the bytes of ``w``, the first in the lowest."""
+    w = ((w * uint64(2561)) >> uint64(8)) & uint64(0x00FF00FF00FF00FF)
+    w = ((w * uint64(6553601)) >> uint64(16)) & uint64(0x0000FFFF0000FFFF)
+    return (w * uint64(42949672960001)) >> uint64(32)
+
+
+@helper
+def are_digits(w: Any) -> bool:
+    """Whether each byte of ``w`` is from 0 to 9."""
+    return ((w + uint64(0x7676767676767676)) | w) & uint64(0x8080808080808080) == uint64(0)
+
+
+@helper
+def _without(low: Any, high: Any, place: int) -> Any:
+    """The eight bytes of ``low`` with one taken out, those above moved down, ``high`` next."""
+    half = uint64(4 * place)  # twice, because to shift by 64 at once is undefined
+    below = ((uint64(1) << half) << half) - uint64(1)
+    return (low & below) | (((low >> uint64(8)) | (high << uint64(56))) & ~below)
+
+
+@inlined
+def short_number(text: int, begin: int, end: int) -> tuple[bool, Any]:
+    """(found, value) of a range that is at most 15 digits and a dot, with or without a minus.
+
+    Then the value is that of `number`. Eight digits are read at once, and without branches, because
+    neither lengths nor the dot's place can be predicted. Words may be read past the end.
+    """
+    no_value = float32(0.0)
+    negative = byte(text + begin) == MINUS
+    begin += int64(negative)
+    n = end - begin
+    low = word(text + begin)
+    if n <= 8:
+        dot = min(lowest(marks(low, DOT)) >> 3, n)
+        m = n - int64(dot < n)
+        if m <= 0:
+            return False, no_value
+        low = (_without(low, uint64(0), dot) ^ ZEROS) << uint64(64 - 8 * m)
+        if not are_digits(low):
+            return False, no_value
+        digits = eight_digits(low)
+    else:
+        high = word(text + begin + 8)
+        dot = lowest(marks(low, DOT)) >> 3
+        if dot < 8:
+            low, high = _without(low, high, dot), high >> uint64(8)
+        else:
+            dot = min(lowest(marks(high, DOT)) >> 3, n - 8)
+            high = _without(high, uint64(0), dot)
+            dot += 8
+        m = n - int64(dot < n)
+        if n > 16 or m > 15:
+            return False, no_value
+        low ^= ZEROS
+        high ^= ZEROS
+        if m <= 8:
+            low, high = uint64(0), low
+        else:
+            shift = uint64(128 - 8 * m)
+            low, high = low << shift, (high << shift) | (low >> (uint64(64) - shift))
+        if not (are_digits(low) and are_digits(high)):
+            return False, no_value
+        digits = eight_digits(low) * uint64(10**8) + eight_digits(high)
+    value = float64(int64(digits)) / _TEN_TO[uint64(n - dot - int64(dot < n) - _LEAST)]
+    return True, float32(-value if negative else value)
+
+
+@helper
+def number(  # noqa: C901, PLR0911, PLR0912 - one walk over the digits
+    text: int, begin: int, end: int, known: int
+) -> tuple[Any, int, bool]:
+    """(value, stop, sure): the decimal number that starts at ``begin`` and how far it goes.
+
+    Where no number starts, the value is nan; where it is too large for single precision, inf.
+    Otherwise it is np.float32(float(text)), to the bit:
+
+    * If the digits make an integer up to 2^53 and the power of ten is at most 22, both are exact in
+      double precision, and one operation rounds once (Clinger, 1990).
+    * Otherwise the first 19 digits times the power of ten are within 4 parts in 2^53 of the true
+      value. Rounding is monotonic, so if 8 parts less and 8 more make the same single, so does
+      the true value.
+    * Otherwise it stands among the ``known`` numbers, or it is not sure: some six in a hundred
+      million numbers of more than 15 digits, which are left to Python's float().
+    """
+    i = begin
+    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
+        i += 1
+    digits, exponent, first = uint64(0), 0, i
+    while i < end:
+        digit = uint64(byte(text + i) - ZERO)
+        if digit > uint64(9):
+            break
+        if digits < uint64(10**18):
+            digits = digits * uint64(10) + digit
+        else:
+            exponent += 1
+        i += 1
+    n_digits = i - first
+    if i < end and byte(text + i) == DOT:
+        i += 1
+        first = i
+        while i < end:
+            digit = uint64(byte(text + i) - ZERO)
+            if digit > uint64(9):
+                break
+            if digits < uint64(10**18):
+                digits = digits * uint64(10) + digit
+                exponent -= 1
+            i += 1
+        n_digits += i - first
+    if n_digits == 0:
+        return float32(math.nan), begin, True
+    if i < end and (byte(text + i) == ord("e") or byte(text + i) == ord("E")):
+        power, stop = _power(text, i + 1, end)
+        exponent += power
+        i = stop if stop > i + 1 else i
+    sign = -1.0 if byte(text + begin) == MINUS else 1.0
+    if digits == uint64(0) or exponent < _LEAST:
+        return float32(sign * 0.0), i, True
+    if exponent > _MOST:
+        return float32(math.inf), i, True
+    if digits <= uint64(2**53) and -22 <= exponent <= 22:
+        if exponent < 0:
+            value = float64(digits) / _TEN_TO[-exponent - _LEAST]
+        else:
+            value = float64(digits) * _TEN_TO[exponent - _LEAST]
+        single = float32(value)
+    else:
+        value = float64(digits) * _TEN_TO[exponent - _LEAST]
+        single = float32(value * _BELOW)
+        if single != float32(value * _ABOVE):
+            exact = _look_up(known, begin)
+            if math.isnan(exact):
+                return float32(0.0), i, False
+            return float32(exact), i, True
+    if single == float32(math.inf):
+        return single, i, True
+    return float32(sign) * single, i, True
+
+
+@helper
+def _power(text: int, begin: int, end: int) -> tuple[int, int]:
+    """The integer that starts at ``begin``, up to 10^17, and where it stops: there if none."""
+    i = begin
+    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
+        i += 1
+    power, first = 0, i
+    while i < end and ZERO <= byte(text + i) < ZERO + 10:
+        if power < 10**16:
+            power = power * 10 + int64(byte(text + i)) - ZERO
+        i += 1
+    if i == first:
+        return 0, begin
+    return -power if byte(text + begin) == MINUS else power, i
+
+
+@helper
+def is_never_finite(text: int, begin: int, end: int) -> bool:
+    """Whether a range holds inf, infinity or nan, in any case, with or without a sign."""
+    i = begin
+    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
+        i += 1
+    n = end - i
+    if n not in (3, 8):
+        return False
+    w = uint64(0)
+    for k in range(n):
+        w |= uint64(byte(text + i + k) | 0x20) << uint64(8 * k)
+    return w in (_INF, _NAN, _INFINITY)
