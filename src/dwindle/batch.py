@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dwindle.errors import DataError
 from dwindle.hashing import LARGEST, key_of
-from dwindle.names import taken
+from dwindle.names import Spelled, spelled
 
 Kind = TypeVar("Kind", bound=np.generic)
 Features = Mapping[str, float | str | bool]
@@ -27,9 +27,9 @@ class Part(Sequence[str]):
     def __getitem__(self, k: Any) -> Any:
         return self._names[self._first + range(len(self))[k]]
 
-    def take(self, where: NDArray[np.int64]) -> list[str]:
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
         """The names at these places."""
-        return taken(self._names, where + self._first)
+        return spelled(self._names, where + self._first)
 
 
 class Batch(NamedTuple):

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import uint64
+from numba import int64, uint64
 
 from dwindle._jit import helper, kernel, prefetch, teach
 from dwindle.losses import slope, value
@@ -104,7 +104,7 @@ def learn(
     Stops before an example for whose features there might be no ``room``, or for which the clock's
     window is spent, and after one whose prediction is not finite or whose slope is beyond bounds.
     Returns the index of that example, the clock's ``at`` and how many keys were new: their places
-    stand in ``fresh``, if it has any length.
+    stand in ``fresh``.
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
@@ -134,8 +134,7 @@ def learn(
             while cells[j].key != mark:
                 if cells[j].key == 0:
                     cells[j].key = mark
-                    if n_fresh < len(fresh):
-                        fresh[n_fresh] = k
+                    fresh[n_fresh] = k
                     n_fresh += 1
                     break
                 j = (j + ONE) & mask
@@ -200,22 +199,19 @@ def settle_all(
 
 
 @kernel
-def sweep(
-    cells: Any, now: float, size: float, shrinkage: Any, update: Any, dropped: Any, stamp: int = 0
-) -> tuple[int, int]:
+def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any, stamp: int = 0) -> int:
     """Cells whose weight has come to zero are gone; the others are found, and are, as before.
 
     A weight that still lives is left unsettled: settling it in two parts would round twice. In
     place: walking a run of full cells from its beginning, each living cell goes to the first free
-    place at or after its home, which is never past where it was. Returns how many live and how
-    many keys there are in ``dropped`` (none if it has no length).
+    place at or after its home, which is never past where it was. Returns how many live.
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
     begin = uint64(0)  # an empty cell, there being always one; nothing below moves into it
     while cells[begin].key != 0:
         begin += ONE
-    n_live, n_dropped = 0, 0
+    n_live = 0
     for k in range(1, len(cells)):
         j = (begin + uint64(k)) & mask
         mark = cells[j].key
@@ -230,11 +226,8 @@ def sweep(
                 cells[to] = cells[j]
                 cells[j] = cells[begin]
         else:
-            if len(dropped) > 0:
-                dropped[n_dropped] = mark - ONE
-                n_dropped += 1
             cells[j] = cells[begin]
-    return n_live, n_dropped
+    return n_live
 
 
 @kernel
@@ -276,6 +269,24 @@ def weights(
 
 
 @kernel
+def held(cells: Any, key: Any, stamp: int = 0) -> Any:
+    """Which of these keys are in the table."""
+    mask = uint64(len(cells) - 1)
+    shift = home_shift(len(cells))
+    n = uint64(len(key))
+    out = np.empty(len(key), np.bool_)
+    for k in range(uint64(0), n):
+        if k + AHEAD < n:
+            prefetch(cells, ((key[k + AHEAD] + ONE) * GOLDEN) >> shift)
+        mark = key[k] + ONE
+        j = (mark * GOLDEN) >> shift
+        while cells[j].key != mark and cells[j].key != 0:
+            j = (j + ONE) & mask
+        out[k] = cells[j].key == mark
+    return out
+
+
+@kernel
 def probes(cells: Any, key: Any, stamp: int = 0) -> int:
     """How many cells are looked at to find all of ``key``, or to find that they are not there."""
     mask = uint64(len(cells) - 1)
@@ -298,3 +309,31 @@ def values(loss: Any, prediction: Any, label: Any, stamp: int = 0) -> Any:
     for i in range(len(prediction)):
         out[i] = value(loss, prediction[i], label[i])
     return out
+
+
+@kernel
+def tally(
+    loss: Any,
+    prediction: Any,
+    label: Any,
+    importance: Any,
+    total: float,
+    weight: float,
+    count: Any,
+    stamp: int = 0,
+) -> tuple[float, float]:
+    """The total loss and its weight with these examples added, in order.
+
+    If ``count`` has columns, they are bins of 1 / (1 + exp(-p)), and its rows are for negative and
+    positive labels: each example counts in one.
+    """
+    n_bins = count.shape[1]
+    for i in range(len(prediction)):
+        if importance[i] == 0.0:
+            continue
+        total += importance[i] * value(loss, prediction[i], label[i])
+        weight += importance[i]
+        if n_bins > 0:
+            chance = 1.0 / (1.0 + math.exp(-min(max(prediction[i], -700.0), 700.0)))
+            count[int64(label[i] > 0.0), min(int64(chance * n_bins), n_bins - 1)] += 1.0
+    return total, weight

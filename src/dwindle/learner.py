@@ -91,7 +91,7 @@ class Learner:
     def weights(self) -> dict[str, float]:
         """The weight of each live feature by name, all pulls felt, without the intercept."""
         key, weight = self.table.weights()
-        names = map(shown, self.table.names.of(key.tolist()))
+        names = map(shown, self.table.names.of(key))
         return dict(zip(names, weight.tolist(), strict=True))
 
     def learn(self, batch: Batch) -> NDArray[np.float64]:
@@ -104,12 +104,12 @@ class Learner:
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
         slots = np.empty(longest, np.uint64)
-        fresh = np.empty(0 if batch.names is None else len(batch.key), np.int64)
         clock, table = self.clock, self.table
         i = 0
         while i < batch.n_examples:
             if clock.spent:
                 self._wind()
+            fresh = np.empty(min(table.room, len(batch.key)), np.int64)
             i, clock.at, n_fresh = self._learn(
                 i,
                 batch.start,
@@ -135,10 +135,7 @@ class Learner:
                 fresh,
                 prediction,
             )
-            table.used += n_fresh
-            table.peak = max(table.peak, table.used)
-            if batch.names is not None:
-                table.names.enter(batch.key, batch.names, fresh[:n_fresh])
+            table.enter(batch, fresh[:n_fresh])
             if i < batch.n_examples:
                 if not np.isfinite(prediction[i]):
                     raise DivergedError(

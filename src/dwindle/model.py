@@ -31,6 +31,7 @@ from dwindle.names import shown, split
 from dwindle.registry import known_class
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Unshrunk
+from dwindle.sketch import Distinct
 from dwindle.table import empty_cells, n_cells_for
 from dwindle.updates import Plain
 
@@ -64,7 +65,7 @@ class Model:
             )
         # By weight, then by key: the order does not depend on where the table keeps a feature.
         order = np.lexsort((key, -np.abs(weight)))[:keep]
-        names = learner.table.names.of(key[order].tolist())
+        names = learner.table.names.of(key[order])
         settings = settings_of(learner)
         return cls(key[order], weight[order], names, learner.intercept, settings, dict(facts or {}))
 
@@ -179,7 +180,7 @@ def save_checkpoint(
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)
     extra = [name for name in full.dtype.names if name not in ("key", "weight")]
-    columns = _name_columns(table.names.of(key.tolist())) | {"id": key, "weight": full["weight"]}
+    columns = _name_columns(table.names.of(key)) | {"id": key, "weight": full["weight"]}
     columns |= {name: full[name] for name in extra}
     about = {
         "settings": settings_of(learner),
@@ -191,6 +192,8 @@ def save_checkpoint(
             "size": clock.size,
         },
         "n_cells": len(table.cells),
+        "peak": table.peak,
+        "seen": table.seen.packed(),
         "facts": dict(facts or {}),
     }
     return _write(path, "checkpoint", columns, about)
@@ -206,6 +209,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, An
     cells = empty_cells(learner.update, about["n_cells"])
     kernels.move.of(learner.update)(rows, cells)
     learner.table.cells, learner.table.used = cells, len(rows)
+    learner.table.peak, learner.table.seen = about["peak"], Distinct.unpacked(about["seen"])
     names = _names(table)
     learner.table.names.enter(_column(table, "id"), names, np.arange(len(names)))
     for name, value in about["intercept"].items():

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
-from dwindle.sketch import Distinct
 
 BINS = 2**16
+FEW = 2  # labels that are counted without sorting
 MANY = 10_000  # distinct labels counted one by one; beyond, they are rounded
 GOLDEN = (5**0.5 - 1) / 2
+_NO_BINS = np.empty((2, 0))
 
 
 def peak_memory() -> int:
@@ -43,13 +44,6 @@ class Ranking:
     def __init__(self, count: NDArray[np.float64] | None = None) -> None:
         self.count = np.zeros((2, BINS)) if count is None else count
 
-    def add(self, prediction: NDArray[np.float64], positive: NDArray[np.bool_]) -> None:
-        """These were predicted, and these of them were positive."""
-        chance = 1.0 / (1.0 + np.exp(-np.clip(prediction, -700, 700)))
-        place = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
-        for row in (0, 1):
-            self.count[row] += np.bincount(place[positive == bool(row)], minlength=BINS)
-
     def auc(self) -> float:
         """The chance that a positive outranks a negative."""
         negative, positive = self.count
@@ -68,6 +62,12 @@ class LabelCounts:
 
     def add(self, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
         """These labels were seen."""
+        for value in list(self.weight)[:FEW]:
+            like = label == np.float32(value)
+            self.weight[value] += float(importance[like].sum(dtype=np.float64))
+            label, importance = label[~like], importance[~like]
+        if not len(label):
+            return
         distinct, place = np.unique(label, return_inverse=True)
         added = np.bincount(place, importance, len(distinct))
         for value, weight in zip(distinct.tolist(), added.tolist(), strict=True):
@@ -97,19 +97,18 @@ class LabelCounts:
 
 
 class Progress:
-    """Counts, losses, AUC and distinct features of the examples that went by."""
+    """Counts, losses and AUC of the examples that went by."""
 
     def __init__(self, loss: Any, *, ranks: bool) -> None:
         self.loss = loss
         self.ranking = Ranking() if ranks else None
         self.labels = LabelCounts()
-        self.distinct = Distinct()
         self.examples = 0
         self.feature_count = 0
         self.skipped = 0
         self.total, self.weight = 0.0, 0.0  # of the losses, and of the examples they are of
         self._since = (0.0, 0.0)
-        self._values = kernels.values.of(loss)
+        self._tally = kernels.tally.of(loss)
 
     def add(
         self,
@@ -121,13 +120,14 @@ class Progress:
         """These examples were predicted, then learned from."""
         self.examples += batch.n_examples
         self.feature_count += len(batch.key)
-        self.distinct.observe(batch.key)
-        self.total += float(importance @ self._values(self.loss, prediction, label))
-        self.weight += float(importance.sum(dtype=np.float64))
+        count = _NO_BINS if self.ranking is None else self.ranking.count
+        self.total, self.weight = self._tally(
+            self.loss, prediction, label, importance, self.total, self.weight, count
+        )
         known = importance > 0
-        self.labels.add(label[known], importance[known])
-        if self.ranking is not None:
-            self.ranking.add(prediction[known], label[known] > 0)
+        if not known.all():
+            label, importance = label[known], importance[known]
+        self.labels.add(label, importance)
 
     @property
     def mean_loss(self) -> float:
@@ -156,7 +156,6 @@ class Progress:
             "weight": self.weight,
             "since": list(self._since),
             "labels": list(self.labels.weight.items()),
-            "distinct": _packed(self.distinct.register),
             "ranking": ranks,
         }
 
@@ -166,7 +165,6 @@ class Progress:
         self.skipped, self.total, self.weight = state["skipped"], state["total"], state["weight"]
         self._since = (state["since"][0], state["since"][1])
         self.labels = LabelCounts({float(y): float(w) for y, w in state["labels"]})
-        self.distinct = Distinct(_unpacked(state["distinct"], np.uint8).copy())
         if self.ranking is not None:
             self.ranking = Ranking(_unpacked(state["ranking"], np.float64).reshape(2, BINS).copy())
 

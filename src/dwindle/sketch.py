@@ -1,5 +1,6 @@
 """How many distinct features went by, in a few kilobytes: the table forgets, so it cannot tell."""
 
+import base64
 from typing import Any
 
 import numpy as np
@@ -53,3 +54,12 @@ class Distinct:
         if estimate <= 2.5 * m and empty:
             estimate = m * np.log(m / empty)  # linear counting, better when few went by
         return round(float(estimate))
+
+    def packed(self) -> str:
+        """As text; `unpacked` gives it back."""
+        return base64.b64encode(self.register.tobytes()).decode()
+
+    @classmethod
+    def unpacked(cls, text: str) -> "Distinct":
+        """What was `packed`."""
+        return cls(np.frombuffer(base64.b64decode(text), np.uint8).copy())

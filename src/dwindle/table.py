@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle.batch import Batch
 from dwindle.clock import Clock
 from dwindle.names import Names
+from dwindle.sketch import Distinct
 
 SMALLEST = 1024  # cells of a new table
 CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes
@@ -28,17 +30,27 @@ class Table:
         self.clock = clock
         self.cells = empty_cells(update, SMALLEST)
         self.names = Names()
+        self.seen = Distinct()  # features that ever entered
         self.used = 0
         self.peak = 0  # the most features the table ever held at once
         self._sweep = kernels.sweep.of(shrinkage, update)
         self._move = kernels.move.of(update)
         self._settle_all = kernels.settle_all.of(shrinkage, update)
         self._weights = kernels.weights.of(shrinkage, update)
+        self._held = kernels.held.of(update)
 
     @property
     def room(self) -> int:
         """How many features may still enter."""
         return int(LOAD * len(self.cells)) - self.used
+
+    def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
+        """The features at these places of the batch have been given cells."""
+        self.used += len(fresh)
+        self.peak = max(self.peak, self.used)
+        self.seen.observe(batch.key[fresh])
+        if batch.names is not None:
+            self.names.enter(batch.key, batch.names, fresh)
 
     def make_room(self, n: int) -> None:
         """Sweep, then double until n more features may enter and half of it is free for more."""
@@ -51,11 +63,11 @@ class Table:
 
     def sweep(self) -> None:
         """Forget the features whose weight has come to zero."""
-        dropped = np.empty(self.used if len(self.names) else 0, np.uint64)
-        self.used, n_dropped = self._sweep(
-            self.cells, self.clock.now, self.clock.size, self.shrinkage, self.update, dropped
+        self.used = self._sweep(
+            self.cells, self.clock.now, self.clock.size, self.shrinkage, self.update
         )
-        self.names.leave(dropped[:n_dropped].tolist())
+        if len(self.names):
+            self.names.keep(self._held(self.cells, self.names.keys))
 
     def settle(self, now: float, size: float) -> None:
         """Every weight has felt the clock up to ``now`` at this ``size``, which may change then."""

@@ -226,7 +226,7 @@ class _Run:
                 p.since_last(),
                 p.auc,
                 len(self.learner),
-                p.distinct.count(),
+                self.learner.table.seen.count(),
             )
         )
 
@@ -243,7 +243,7 @@ class _Run:
         return Summary(
             examples=progress.examples,
             feature_count=progress.feature_count,
-            seen=progress.distinct.count(),
+            seen=learner.table.seen.count(),
             peak_live=learner.table.peak,
             kept=len(model),
             loss=progress.mean_loss,
@@ -266,7 +266,7 @@ class _Run:
             "labels": self.labels.facts(),
             "reading": kept_reading(self.training.reading),
             "examples": self.progress.examples,
-            "seen": self.progress.distinct.count(),
+            "seen": self.learner.table.seen.count(),
             "peak_live": self.learner.table.peak,
             "loss": self.progress.mean_loss,
         }
@@ -284,7 +284,6 @@ class _Run:
             "done_in_pass": self.done_in_pass,
             "bad_in_pass": self.bad_in_pass,
             "skipped_before": self.skipped_before,
-            "peak": self.learner.table.peak,
             "bad_lines": self.bad_lines,
             "paths": self.paths,
             "passes": self.training.passes,
@@ -316,7 +315,6 @@ class _Run:
         self.learner = learner
         self.progress = Progress(learner.loss, ranks=facts["ranks"])
         self.progress.restore(facts["progress"])
-        learner.table.peak = facts["peak"]
         self.labels = Labels({float(k): v for k, v in facts["labels"].items()})
         self.next_row, self.bad_lines = facts["next_row"], facts["bad_lines"]
         self.pass_number, self.done_in_pass = facts["pass_number"], facts["done_in_pass"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dwindle.formats.numerals import known_numbers
 from dwindle.formats.scan import LONE_RETURN, NUL, UNSURE
-from dwindle.formats.spans import text_of
+from dwindle.names import text_of
 
 LONGEST = 40  # characters of a token that a message shows
 

@@ -26,7 +26,7 @@ _SOURCES = [_HERE / f"{name}.py" for name in ("scan", "keys", "numerals", "../ha
 STAMP = int(sha256(b"".join(file.read_bytes() for file in _SOURCES)).hexdigest()[:15], 16)
 
 TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
-HASH, QUOTE, PLUS, COMMA, MINUS, DOT, COLON, EQUALS, BAR = b"#'+,-.:=|"
+HASH, QUOTE, STAR, PLUS, COMMA, MINUS, DOT, COLON, EQUALS, BAR = b"#'*+,-.:=|"
 ZERO = ord("0")
 
 # What a kernel may stop at in any format; a format's own kinds follow. UNSURE: see `number`.
@@ -114,6 +114,17 @@ def _load(width: int, result: Any) -> Any:
     return intrinsic(load)
 
 
+def _store(_typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001 - as above
+    """A byte stands at an address."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        kind = ir.IntType(8)
+        builder.store(builder.trunc(args[1], kind), builder.inttoptr(args[0], kind.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
 def _lowest_bit(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
     """Which bit of ``w`` is the lowest set, 64 if none is."""
 
@@ -147,6 +158,7 @@ def _mask(up_to: int | None, *sought: int) -> Any:
 lowest: Any = intrinsic(_lowest_bit)
 ends: Any = _mask(SPACE, COLON, BAR)  # of a name or value: a blank, a control character, ':' or '|'
 newlines: Any = _mask(None, NEWLINE)
+put: Any = intrinsic(_store)
 byte = _load(8, int64)
 half = _load(32, uint64)
 word = _load(64, uint64)

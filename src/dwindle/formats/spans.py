@@ -1,68 +1,32 @@
 """Names and tags as places in a block, read only when asked for."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled
+from dwindle._jit import compiled, helper
+from dwindle.formats.scan import (
+    BAR,
+    COLON,
+    DOT,
+    EQUALS,
+    MINUS,
+    NEWLINE,
+    PLUS,
+    RETURN,
+    SPACE,
+    STAMP,
+    STAR,
+    TAB,
+    ZERO,
+    byte,
+    put,
+)
+from dwindle.names import decoded, text_of
 
-_HEADER = re.compile(rb"\|([^ \t\r\n:|]*)")
-_TOKEN = re.compile(rb"([^ \t\r\n:]*)(?::([^ \t\r\n]*))?")
-_SECTION = re.compile(rb"\|[^|\n]*")
-_UNNAMED = re.compile(rb"[ \t]:")
 NUMERIC = frozenset(b"0123456789+-.")  # how a value that is a number begins
-
-TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
-PLUS, MINUS, DOT, COLON, EQUALS, BAR = b"+-.:=|"
-ZERO = ord("0")
-
-
-def text_of(raw: bytes) -> str:
-    """What is shown of bytes that ought to be UTF-8."""
-    return raw.decode("utf-8", "surrogateescape")
-
-
-@compiled
-def spell(  # noqa: C901  (a kernel writes in its own body)
-    data: Any, place: Any, bar: Any, where: Any, bound: Any, out: Any
-) -> None:
-    """Name w goes from ``bound[w]`` to ``bound[w + 1]`` of ``out``, which at first has no length.
-
-    A name that does not stand in the data has no length.
-    """
-    to = 0
-    for w in range(len(where)):
-        bound[w] = to
-        k = place[where[w]]
-        if k < 0 or data[k] == COLON:
-            continue
-        # The namespace up to its end, a NUL, then the feature's name up to its value.
-        c = bar[w] + 1
-        while c < len(data) and data[c] not in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
-            if len(out):
-                out[to] = data[c]
-            to += 1
-            c += 1
-        if c > bar[w] + 1:
-            if len(out):
-                out[to] = 0
-            to += 1
-        c = k
-        while c < len(data) and data[c] not in (SPACE, TAB, RETURN, NEWLINE):
-            if data[c] == COLON:
-                first = data[c + 1]
-                if first in (PLUS, MINUS, DOT) or ZERO <= first <= ZERO + 9:
-                    break
-                if len(out):
-                    out[to] = EQUALS
-            elif len(out):
-                out[to] = data[c]
-            to += 1
-            c += 1
-    bound[len(where)] = to
 
 
 class Lazy(Sequence[str]):
@@ -96,62 +60,132 @@ class Spans(Lazy):
         bar: NDArray[np.int64],
         factor: NDArray[np.int64],
     ) -> None:
-        self._data = data.data  # as a buffer, which regular expressions read
+        self._data = data
         self._place = place
         self._first = first
         self._bar = bar
         self._factor = factor
-        self._numbered = -1, np.empty(0, np.int64)  # a namespace's '|', its features without names
 
     def __len__(self) -> int:
         return len(self._place)
 
-    def take(self, where: NDArray[np.int64]) -> list[str]:
-        """The names at these places, copied out of the data by a kernel."""
-        data = np.frombuffer(self._data, np.uint8)
-        bar = self._bar[np.searchsorted(self._first, where, side="right") - 1]
-        bound = np.zeros(len(where) + 1, np.int64)
-        out = np.empty(0, np.uint8)
-        spell(data, self._place, bar, where, bound, out)
-        out = np.empty(bound[-1], np.uint8)
-        spell(data, self._place, bar, where, bound, out)
-        raw, bounds = out.tobytes(), bound.tolist()
-        return [
-            text_of(raw[a:b]) if b > a else self._at(k)  # a product, or a name that is a count
-            for a, b, k in zip(bounds, bounds[1:], where.tolist(), strict=False)
-        ]
+    def spelled(self, where: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The names at these places: name w is from ``bound[w]`` to ``bound[w + 1]`` of a text."""
+        data, bound = self._data, np.zeros(len(where) + 1, np.int64)
+        places = self._place, self._first, self._bar, self._factor, where
+        _spell(data.ctypes.data, len(data), *places, bound, 0)
+        text = np.empty(bound[-1], np.uint8)
+        _spell(data.ctypes.data, len(data), *places, bound, text.ctypes.data)
+        return bound, text
 
     def _at(self, k: int) -> str:
-        namespace, name = self._parts(k)
-        return f"{namespace}\0{name}" if namespace else name
+        return decoded(*self.spelled(np.array([k])))[0]
 
-    def _parts(self, k: int) -> tuple[str, str]:
-        place = int(self._place[k])
-        if place < 0:
-            parts = [self._parts(int(j)) for j in self._factor[-1 - place] if j >= 0]
-            namespaces, names = zip(*parts, strict=True)
-            return "*".join(namespaces), "*".join(names)
-        bar = int(self._bar[np.searchsorted(self._first, k, side="right") - 1])
-        header = _HEADER.match(self._data, bar)
-        token = _TOKEN.match(self._data, place)
-        assert header is not None  # the kernel read a namespace there
-        assert token is not None  # and here a feature
-        name, value = token.groups()
-        if value is not None and value[0] not in NUMERIC:
-            name = name + b"=" + value
-        elif not name:
-            name = str(self._number(bar, place)).encode()
-        return text_of(header[1]), text_of(name)
 
-    def _number(self, bar: int, place: int) -> int:
-        """How many features without a name stand between the namespace's '|' and ``place``."""
-        if self._numbered[0] != bar:
-            section = _SECTION.match(self._data, bar)
-            assert section is not None  # there is a '|' at its start
-            unnamed = _UNNAMED.finditer(self._data, bar, section.end())
-            places = [match.end() - 1 for match in unnamed]
-            self._numbered = bar, np.array(places, np.int64)
-        return int(np.searchsorted(self._numbered[1], place))
+# The kernel: what it would write to address 0 is only measured.
+
+
+@helper
+def _one(c: int, out: int, to: int) -> int:
+    """A byte stands at ``to``; returns where it ends."""
+    if out != 0:
+        put(out + to, c)
+    return to + 1
+
+
+@helper
+def _count(n: int, out: int, to: int) -> int:
+    """A number stands at ``to``; returns where it ends."""
+    power = 1
+    while n // power >= 10:
+        power *= 10
+    while power > 0:
+        to = _one(ZERO + n // power % 10, out, to)
+        power //= 10
+    return to
+
+
+@helper
+def _namespace(text: int, end: int, bar: int, out: int, to: int) -> int:
+    """The name of the namespace whose '|' stands at ``bar``."""
+    i = bar + 1
+    while i < end and byte(text + i) not in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
+        to = _one(byte(text + i), out, to)
+        i += 1
+    return to
+
+
+@helper
+def _feature(text: int, end: int, bar: int, place: int, out: int, to: int) -> int:
+    """The name of the feature that stands at ``place``, in the namespace whose '|' is at ``bar``.
+
+    One without a name is called by how many such there were before it.
+    """
+    if byte(text + place) == COLON:
+        n = 0
+        for i in range(bar + 1, place):
+            n += byte(text + i) == COLON and byte(text + i - 1) in (SPACE, TAB)
+        return _count(n, out, to)
+    i = place
+    while i < end and byte(text + i) not in (SPACE, TAB, RETURN, NEWLINE):
+        c = byte(text + i)
+        if c == COLON:
+            value = byte(text + i + 1)
+            if value in (PLUS, MINUS, DOT) or ZERO <= value <= ZERO + 9:
+                break
+            c = EQUALS
+        to = _one(c, out, to)
+        i += 1
+    return to
+
+
+@helper
+def _section(first: Any, k: int) -> int:
+    """Which namespace feature k is in: the last whose first feature is not after it."""
+    low, high = 0, len(first)
+    while low < high:
+        middle = (low + high) // 2
+        if first[middle] <= k:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+@compiled
+def _spell(
+    text: int,
+    end: int,
+    place: Any,
+    first: Any,
+    bar: Any,
+    factor: Any,
+    where: Any,
+    bound: Any,
+    out: int,
+    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
+) -> None:
+    """Name w stands from ``bound[w]`` to ``bound[w + 1]`` of what is at address ``out``.
+
+    The names of a product's namespaces, then those of its features, are joined by '*'.
+    """
+    to = 0
+    for w in range(len(where)):
+        bound[w] = to
+        k = where[w]
+        row = -1 - place[k]
+        n_factors = 1 if row < 0 else 3 if factor[row, 2] >= 0 else 2
+        named = to
+        for f in range(n_factors):
+            own = k if row < 0 else factor[row, f]
+            to = _one(STAR, out, to) if f > 0 else to
+            to = _namespace(text, end, bar[_section(first, own)], out, to)
+        to = _one(0, out, to) if to > named else to
+        for f in range(n_factors):
+            own = k if row < 0 else factor[row, f]
+            to = _one(STAR, out, to) if f > 0 else to
+            to = _feature(text, end, bar[_section(first, own)], place[own], out, to)
+    bound[len(where)] = to
 
 
 class Tags(Lazy):
