@@ -33,7 +33,7 @@ _ENDS_COMMENT = re.compile("[\r\n\0]")
 
 
 def numbers(x: NDArray[np.float32]) -> pa.Array:
-    """The shortest text of each number that is read as the same one.
+    """Each number in the fewest digits that are read as the same one.
 
     >>> numbers(np.float32([1, 0.1, 1e-30, 16777216])).to_pylist()
     [b'1', b'0.1', b'1e-30', b'16777216']
