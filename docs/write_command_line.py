@@ -21,6 +21,7 @@ dwindle evaluate ads.parquet test.vw
 dwindle predict ads.parquet test.vw --proba > chances.txt
 dwindle inspect ads.parquet --top 20
 zcat day*.gz | dwindle train - --model ads.parquet
+dwindle convert train.vw train.arrow
 ```
 
 Results go to standard output, everything else to standard error.
@@ -29,7 +30,7 @@ A bad line stops a run with one line, `file:line: what was expected, what was fo
 Ctrl-C writes a checkpoint and says how to resume; a run killed and resumed gives the same model to the bit.
 
 A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first, so that `pandas.read_parquet("ads.parquet")` shows it.
-In Python the same is `dwindle.training.train`, `dwindle.predicting.predict` and `evaluate`, and `dwindle.model.Model.load`.
+In Python the same is `dwindle.training.train`, `dwindle.predicting.predict` and `evaluate`, `dwindle.converting.convert`, and `dwindle.model.Model.load`.
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples.
 Every figure in it was measured before learning: *loss* is the mean so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.

@@ -14,8 +14,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle.batch import Batch
 from dwindle.errors import DataError, DivergedError
+from dwindle.files import replacing
 from dwindle.learner import Learner
 from dwindle.names import shown, split
 from dwindle.registry import known_class
@@ -270,7 +269,6 @@ def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
 def _write(
     path: str | os.PathLike[str], kind: str, columns: Mapping[str, Any], about: dict[str, Any]
 ) -> int:
-    target = Path(path)
     strings = ("namespace", "feature")
     table = pa.table(
         {
@@ -282,22 +280,9 @@ def _write(
     about = json.loads(json.dumps(about))  # as it will be read
     said = json.dumps(about | {"digest": _digest(table, about)})
     table = table.replace_schema_metadata({_KEY: said.encode()})
-    if not target.parent.is_dir():
-        raise DataError(f"{target}: there is no folder {target.parent} to write to")
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
-            file.flush()
-            os.fsync(file.fileno())
-            size = file.tell()
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(file.name, 0o666 & ~umask)  # noqa: PTH101  (as any new file; temporary ones are private)
-            Path(file.name).replace(target)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    return size
+    with replacing(path) as file:
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+        return file.tell()
 
 
 def _read(path: str | os.PathLike[str], kind: str) -> tuple[pa.Table, dict[str, Any]]:

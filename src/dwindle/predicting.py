@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.errors import DataError
-from dwindle.formats.block import Parsed
 from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
@@ -43,7 +42,7 @@ def predict(
 
     def made() -> Iterator[Predictions]:
         for parsed in read(paths, _as_trained(trained, reading)):
-            skipped = _bad(parsed, skip_bad=skip_bad)
+            skipped = parsed.n_bad(skip_bad=skip_bad)
             yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
 
     return made()  # so that a model that cannot be read is refused at once
@@ -65,7 +64,7 @@ def evaluate(
     weights: list[NDArray[Any]] = []
     skipped = 0
     for parsed in read(paths, _as_trained(trained, reading)):
-        skipped += _bad(parsed, skip_bad=skip_bad)
+        skipped += parsed.n_bad(skip_bad=skip_bad)
         label = labels.mapped(parsed, loss)
         if label is None:
             raise DataError(f"{parsed.source}: there are no labels to compare with")
@@ -102,12 +101,6 @@ def _as_trained(model: Model, reading: Reading | None) -> Reading:
     """Features are made as they were for training; a model from Python says nothing of that."""
     how = reading or Reading()
     return as_before(model.facts["reading"], how) if "reading" in model.facts else how
-
-
-def _bad(parsed: Parsed, *, skip_bad: bool) -> int:
-    if parsed.bad and not skip_bad:
-        raise DataError(str(parsed.bad[0]))
-    return len(parsed.bad)
 
 
 def _link(model: Model, kind: str) -> Any:

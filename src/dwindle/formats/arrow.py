@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from dwindle.formats.columns import (
     to_arrow,
     wide,
 )
+from dwindle.formats.faults import quoted
 
 
 def batches(
@@ -68,15 +69,34 @@ def batches(
                 )
 
 
-def write(path: str, parsed: Iterable[Parsed]) -> None:
+def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
     """Afterwards the file holds these examples as lists, for `batches` to read without copying.
 
     It is an Arrow stream: in what Arrow calls a file, all batches would share one dictionary of
     names.
     """
-    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, LIST_SCHEMA) as writer:
+    with pa.ipc.new_stream(sink, LIST_SCHEMA) as writer:
         for one in parsed:
-            writer.write_batch(to_arrow(one))
+            try:
+                table = to_arrow(one)
+            except UnicodeEncodeError:
+                raise DataError(_not_unicode(one)) from None
+            writer.write_batch(table)
+
+
+def _not_unicode(parsed: Parsed) -> str:
+    """Where the first text is that Arrow cannot hold, which then there is."""
+    names = parsed.batch.names or ()
+    for i, line in enumerate(parsed.line.tolist()):
+        tag = [parsed.tags[i]] if parsed.tags is not None else []
+        for text in (*tag, *names[parsed.batch.start[i] : parsed.batch.start[i + 1]]):
+            raw = text.encode("utf-8", "surrogateescape")
+            if raw.decode(errors="replace") != text:
+                return (
+                    f"{parsed.source}:{line}: Arrow holds UTF-8, which {quoted(raw)} is not: "
+                    "write it as UTF-8, or convert to vw"
+                )
+    raise AssertionError("every text is Unicode")
 
 
 def _wanted(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.batch import Batch
+from dwindle.errors import DataError
 
 
 class Block(NamedTuple):
@@ -36,3 +37,9 @@ class Parsed(NamedTuple):
     bad: list[BadLine]
     tags: Sequence[str] | None = None  # of each example, "" for none; None if no line has one
     source: str = ""  # where the lines are
+
+    def n_bad(self, *, skip_bad: bool) -> int:
+        """How many lines were not examples; unless they may be skipped, the first is an error."""
+        if self.bad and not skip_bad:
+            raise DataError(str(self.bad[0]))
+        return len(self.bad)

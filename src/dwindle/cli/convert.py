@@ -1,0 +1,50 @@
+"""``dwindle convert``: the face of `dwindle.converting.convert`."""
+
+import json
+import signal
+import sys
+from typing import Any
+
+import click
+
+from dwindle.cli.options import data, features, reading, told_in_one_line
+
+
+@click.command(name="convert")
+@data
+@click.argument("out")
+@features
+@click.option(
+    "--to", type=click.Choice(["arrow", "svmlight", "vw"]),
+    help="The format of OUT.  [default: by its extension]",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@told_in_one_line
+def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings: Any) -> None:
+    """Write the examples of DATA to OUT as Arrow, svmlight or VW text.
+
+    OUT is read as the same examples, to the bit, and an Arrow file without parsing. Text is
+    compressed if OUT ends in .gz, .zst, .bz2 or .xz. With - it goes to standard output.
+
+    \b
+    Example:
+      dwindle convert train.vw train.arrow
+      dwindle convert train.vw test.vw both.vw.gz
+    """
+    from dwindle.converting import convert
+
+    for number in (signal.SIGINT, signal.SIGTERM):  # no half-written file is left behind
+        signal.signal(number, lambda given, _frame: sys.exit(128 + given))
+    paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
+    done = convert(paths, out, reading(settings), to=to, skip_bad=skip_bad)
+    if as_json:
+        click.echo(json.dumps(done._asdict()), err=True)
+    elif not quiet:
+        of = "" if done.bytes_in is None else f" of {done.bytes_in:,} bytes"
+        left_out = f", {done.skipped:,} bad lines left out" if done.skipped else ""
+        click.echo(
+            f"{done.examples:,} examples, {done.features:,} features{of}, "
+            f"written in {done.bytes_out:,} bytes{left_out}",
+            err=True,
+        )

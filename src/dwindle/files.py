@@ -1,0 +1,39 @@
+"""Files that are whole or not there."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import BinaryIO, cast
+
+from dwindle.errors import DataError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A new file that takes the place of ``path`` once it is whole; until then nothing changes.
+
+    A pipe or a device has no place to take: it is written to as it stands.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise DataError(f"{target}: there is no folder {target.parent} to write to")
+    if target.is_dir():
+        raise DataError(f"{target}: is a folder: write to a file in it")
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as new:
+        try:
+            yield cast("BinaryIO", new)
+            new.flush()
+            os.fsync(new.fileno())
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(new.name, 0o666 & ~umask)  # noqa: PTH101  (as any new file; temporary ones are private)
+            Path(new.name).replace(target)
+        except BaseException:
+            Path(new.name).unlink(missing_ok=True)
+            raise

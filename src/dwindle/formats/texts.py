@@ -1,0 +1,262 @@
+"""Examples as VW text and as svmlight, from which they are read back to the bit.
+
+The work is Arrow's, a column at a time: only distinct names and what stands before the features of
+a line are ever Python objects.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dwindle.batch import Batch
+from dwindle.errors import DataError
+from dwindle.formats.block import Parsed
+from dwindle.formats.columns import keys_of
+from dwindle.formats.faults import quoted
+from dwindle.hashing import seed_of
+from dwindle.names import shown, split, taken
+
+BYTES = pa.large_binary()
+
+# Of all singles, this one's shortest text, 7.038531e-26, is read as its neighbour by who rounds to
+# double precision first, as our parsers and most others do.
+UNLUCKY = np.float32("7.0385307e-26")
+
+_ENDS_NAME = "[ \t\r\n:|\x00]"
+_ENDS_TAG = re.compile("[ \t\r\n|\0]")
+_ENDS_COMMENT = re.compile("[\r\n\0]")
+
+
+def numbers(x: NDArray[np.float32]) -> pa.Array:
+    """Each number in the fewest digits that are read as the same one.
+
+    >>> numbers(np.float32([1, 0.1, 1e-30, 16777216])).to_pylist()
+    [b'1', b'0.1', b'1e-30', b'16777216']
+    """
+    text = pa.array(x).cast(pa.large_string()).cast(BYTES)
+    unlucky = np.abs(x) == UNLUCKY
+    if unlucky.any():
+        exact = pa.array([b"%.9g" % number for number in x[unlucky].tolist()], BYTES)
+        text = pc.replace_with_mask(text, pa.array(unlucky), exact)
+    return text
+
+
+def vw(parsed: Parsed) -> memoryview:
+    r"""The examples as lines of VW text, if that can say them.
+
+    >>> key = keys_of(pa.array(["hour", "color=red"], pa.large_string()))
+    >>> batch = Batch.from_arrays([0, 2], key, [0.5, 1], [1], names=["hour", "color=red"])
+    >>> bytes(vw(Parsed(batch, np.array([1]), [], ["today"])))
+    b"1 'today | hour:0.5 color=red\n"
+    """
+    batch = parsed.batch
+    known = _distinct(batch)
+    pairs = [split(name) for name in known.names]
+    spaces = {namespace: s for s, namespace in enumerate(dict.fromkeys(ns for ns, _ in pairs))}
+    space = np.array([spaces[namespace] for namespace, _ in pairs], np.int64)
+    names = _raw([feature for _, feature in pairs])
+    _check_names(parsed, known, names, list(spaces), space)
+    # A namespace is named where an example or another namespace begins.
+    here = space[known.code]
+    opens = np.ones(len(here), np.bool_)
+    opens[1:] = here[1:] != here[:-1]
+    opens[batch.start[:-1][np.diff(batch.start) > 0]] = True
+    headers = pa.concat_arrays([_raw([""]), _raw(f"|{namespace} " for namespace in spaces)])
+    valued = batch.x != 1
+    spelt = pa.concat_arrays([names, _joined(names, _scalar(b":"))])
+    tokens = _joined(
+        headers.take(pa.array(np.where(opens, here + 1, 0))),
+        spelt.take(pa.array(np.where(valued, known.code + len(names), known.code))),
+        pc.if_else(pa.array(valued), numbers(batch.x), _scalar(b"")),
+    )
+    empty = pa.array(np.diff(batch.start) == 0)
+    features = pc.if_else(empty, _scalar(b"|"), _listed(batch, tokens))
+    return _lines(_vw_heads(parsed), features)
+
+
+def svmlight(parsed: Parsed) -> memoryview:
+    r"""The examples as lines of svmlight, if that can say them; tags become comments.
+
+    >>> batch = Batch.from_arrays([0, 2], np.array([3, 12]), [0.5, 1], [-1])
+    >>> bytes(svmlight(Parsed(batch, np.array([1]), [])))
+    b'-1 3:0.5 12:1\n'
+    """
+    batch = parsed.batch
+    _check_svmlight(parsed)
+    index = pa.array(batch.key).cast(pa.large_string()).cast(BYTES)
+    tokens = _joined(index, _scalar(b":"), numbers(batch.x))
+    tags = _tags(parsed, _ENDS_COMMENT, "svmlight has no comments of several lines")
+    comments = _raw(f" # {tag}" if tag else "" for tag in tags)
+    space = pa.array(np.diff(batch.start) > 0).cast(pa.int8())
+    return _lines(
+        numbers(_said(batch)[0]), _raw(["", " "]).take(space), _listed(batch, tokens), comments
+    )
+
+
+class Distinct(NamedTuple):
+    """The distinct features of a batch: which of them each is, where each is first, its name."""
+
+    code: NDArray[np.int64]
+    first: NDArray[np.int64]
+    names: Sequence[str]
+
+
+def _distinct(batch: Batch) -> Distinct:
+    """In the order in which they are first met; without names, called by their keys."""
+    encoded = pa.array(batch.key).dictionary_encode()
+    code = encoded.indices.to_numpy().astype(np.int64)
+    first = np.empty(len(encoded.dictionary), np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]
+    if batch.names is None:
+        return Distinct(code, first, encoded.dictionary.cast(pa.string()).to_pylist())
+    return Distinct(code, first, taken(batch.names, first))
+
+
+def _said(batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """The label, the importance and the base of each example."""
+    n = batch.n_examples
+    zeros = np.zeros(n, np.float32)
+    base = zeros if batch.base is None else batch.base
+    if batch.label is None:
+        return zeros, zeros, base
+    ones = np.ones(n, np.float32)
+    return batch.label, ones if batch.importance is None else batch.importance, base
+
+
+def _vw_heads(parsed: Parsed) -> pa.Array:
+    """What stands before the features of each line, up to the space."""
+    columns = _said(parsed.batch)
+    # Nothing is said of what is not there; -0 is not 0 to the bit.
+    has_label, has_base = (columns[k].view(np.int32) != 0 for k in (0, 2))
+    has_label |= (columns[1] != 0) | has_base
+    has_importance = has_label & ((columns[1] != 1) | has_base)
+    said = [
+        [text + b" " if is_said else b"" for text, is_said in zip(texts, those, strict=True)]
+        for texts, those in zip(
+            (numbers(column).to_pylist() for column in columns),
+            (mask.tolist() for mask in (has_label, has_importance, has_base)),
+            strict=True,
+        )
+    ]
+    tags = _tags(parsed, _ENDS_TAG, "VW text has no tags with spaces, tabs or '|'")
+    said.append([_bytes(f"'{tag} ") if tag else b"" for tag in tags])
+    return pa.array(map(b"".join, zip(*said, strict=True)), BYTES)
+
+
+def _tags(parsed: Parsed, ends: re.Pattern[str], rule: str) -> Sequence[str]:
+    """The tag of each example, if none holds what would end it."""
+    if parsed.tags is None:
+        return [""] * parsed.batch.n_examples
+    for line, tag in zip(parsed.line.tolist(), parsed.tags, strict=True):
+        if ends.search(tag):
+            raise DataError(
+                f"{parsed.source}:{line}: {rule}, got {_quoted(tag)}: "
+                "write it without, or convert to arrow"
+            )
+    return parsed.tags
+
+
+def _check_names(
+    parsed: Parsed,
+    known: Distinct,
+    names: pa.Array,
+    spaces: list[str],
+    space: NDArray[np.int64],
+) -> None:
+    """Each name, written as it stands, is read as the same feature."""
+    seed = np.array([seed_of(namespace) for namespace in spaces], np.uint64)
+    key = parsed.batch.key[known.first].astype(np.uint64)
+    torn = pc.match_substring_regex(_raw(spaces), _ENDS_NAME).to_numpy(zero_copy_only=False)[space]
+    torn |= pc.match_substring_regex(names, _ENDS_NAME).to_numpy(zero_copy_only=False)
+    torn |= pc.equal(pc.binary_length(names), 0).to_numpy(zero_copy_only=False)
+    other = keys_of(names, seed[space]) != key
+    if not (torn | other).any():
+        return
+    w = int(np.argmax(torn | other))
+    name = _quoted(shown(known.names[w]))
+    if torn[w]:
+        raise _cannot(
+            parsed,
+            known.first[w],
+            f"VW text has no names that are empty or hold spaces, tabs, ':' or '|', got {name}: "
+            "rename it, or convert to arrow",
+        )
+    raise _cannot(
+        parsed,
+        known.first[w],
+        f"VW text has no products of features, got {name}: "
+        "convert without interactions, or to arrow",
+    )
+
+
+def _check_svmlight(parsed: Parsed) -> None:
+    """Each example has a label and nothing else but features that are called by numbers."""
+    batch = parsed.batch
+    label, importance, base = _said(batch)
+    odd = (importance != 1) | (base.view(np.int32) != 0)
+    if odd.any():
+        i = int(np.argmax(odd))
+        if importance[i] == 1:
+            what = f"has no base, and this example has {base[i]:g}"
+        elif importance[i] == 0 and label[i] == 0:
+            what = "has no examples without a label, and this is one"
+        else:
+            what = f"has no importance but 1, and this example has {importance[i]:g}"
+        where = f"{parsed.source}:{parsed.line[i]}"
+        raise DataError(f"{where}: svmlight {what}: convert to vw or to arrow")
+    if batch.names is None:
+        return
+    known = _distinct(batch)
+    for k, name in zip(known.first.tolist(), known.names, strict=True):
+        if name != str(batch.key[k]):
+            raise _cannot(
+                parsed,
+                k,
+                "svmlight has integers as names of features, "
+                f"got {_quoted(shown(name))}: convert to vw or to arrow",
+            )
+
+
+def _cannot(parsed: Parsed, k: Any, what: str) -> DataError:
+    """That feature k cannot be said, with its place."""
+    i = int(np.searchsorted(parsed.batch.start, k, side="right")) - 1
+    return DataError(f"{parsed.source}:{parsed.line[i]}: {what}")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _quoted(text: str) -> str:
+    return quoted(_bytes(text))
+
+
+def _raw(texts: Iterable[str]) -> pa.Array:
+    return pa.array(map(_bytes, texts), BYTES)
+
+
+def _scalar(raw: bytes) -> pa.Scalar:
+    return pa.scalar(raw, BYTES)
+
+
+def _joined(*parts: pa.Array) -> pa.Array:
+    """The parts of each row, one after another."""
+    return pc.binary_join_element_wise(*parts, _scalar(b""))
+
+
+def _listed(batch: Batch, tokens: pa.Array) -> pa.Array:
+    """The tokens of each example, with spaces between them."""
+    rows = pa.ListArray.from_arrays(pa.array(batch.start, pa.int32()), tokens)
+    return pc.binary_join(rows, _scalar(b" "))
+
+
+def _lines(*parts: pa.Array) -> memoryview:
+    """All lines, each of these parts."""
+    text = _joined(*parts, _scalar(b"\n"))
+    offset = np.frombuffer(text.buffers()[1], np.int64)[text.offset :]
+    return memoryview(text.buffers()[2])[offset[0] : offset[len(text)]]

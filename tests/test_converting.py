@@ -1,0 +1,424 @@
+"""What `convert` writes is read as the same examples, to the bit, or it says what it cannot write."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwindle import Batch, DataError, converting
+from dwindle.converting import convert
+from dwindle.files import replacing
+from dwindle.formats import svmlight, texts, vw
+from dwindle.formats.block import Block, Parsed
+from dwindle.hashing import key_of
+from dwindle.names import split
+from dwindle.stream import Reading, read
+
+RICH = (
+    "1 2.5 0.25 'first | a b:0.1 |user city:oslo age:1e-5 | c |user x\n"
+    "-1 'second |user city:rome :3 :4\n"
+    "1 |\n"
+    "-0 0 |f a\n"
+    "'unlabelled |f a\n"
+    "| 12:3.4028235e38 007 18446744073709551614:-1e-45\n"
+    "3 1 -7e-20 |ns:2 p=q:0.7 é:1\n"
+)
+PLAIN = "1 3:0.5 12:1\n-1\n0.25 0:-2 18446744073709551614:1e-45 7:7.0385307e-26\n"
+
+
+def dwindle(*args, stdin=None):
+    return subprocess.run(
+        [sys.executable, "-m", "dwindle", "convert", *map(str, args)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+
+
+def examples(paths, **reading):
+    """All that the data says: features by name, and what is said of each example, in bits."""
+    found = []
+    for parsed in read([str(path) for path in paths], Reading(**reading)):
+        batch = parsed.batch
+        assert not parsed.bad
+        names = list(map(str, batch.key)) if batch.names is None else list(batch.names)
+        base = np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base
+        tags = [""] * batch.n_examples if parsed.tags is None else list(parsed.tags)
+        for i in range(batch.n_examples):
+            here = slice(batch.start[i], batch.start[i + 1])
+            said = [batch.label[i], batch.importance[i], base[i]]
+            found.append(
+                (
+                    [s.tobytes() for s in said],
+                    tags[i],
+                    names[here],
+                    batch.key[here].tolist(),
+                    batch.x[here].tobytes(),
+                )
+            )
+    return found
+
+
+@pytest.fixture
+def rich(tmp_path):
+    path = tmp_path / "rich.vw"
+    path.write_text(RICH)
+    return path
+
+
+@pytest.fixture
+def plain(tmp_path):
+    path = tmp_path / "plain.svm"
+    path.write_text(PLAIN)
+    return path
+
+
+# What is written is what was read
+
+
+@pytest.mark.parametrize("path", [["a.vw"], ["a.arrow"], ["a.arrow", "b.vw"], ["a.vw.zst", "b.vw"]])
+def test_all_that_vw_text_says_comes_back_to_the_bit(rich, path, tmp_path):
+    last = rich
+    for name in path:
+        convert([str(last)], str(tmp_path / name))
+        last = tmp_path / name
+    assert len(examples([rich])) == 7
+    assert examples([last]) == examples([rich])
+
+
+@pytest.mark.parametrize("path", [["a.svm"], ["a.arrow", "b.svmlight"], ["a.vw", "b.libsvm.xz"]])
+def test_all_that_svmlight_says_comes_back_to_the_bit(plain, path, tmp_path):
+    last = plain
+    for name in path:
+        convert([str(last)], str(tmp_path / name))
+        last = tmp_path / name
+    assert len(examples([plain])) == 3
+    assert examples([last]) == examples([plain])
+
+
+def table():
+    rows = range(1, 200)
+    return pd.DataFrame(
+        {
+            "y": [None if i % 11 == 0 else (-1) ** i for i in rows],
+            "w": [i / 4 for i in rows],
+            "price": [None if i % 5 == 0 else (i % 13) / 3 for i in rows],
+            "color": [["", "red", "dark-blue", "ü"][i % 4] for i in rows],
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("out", ["out.vw", "out.arrow"])
+def test_tables_and_json_lines_are_written_too(kind, out, tmp_path):
+    path, said = tmp_path / f"data.{kind}", {"label_column": "y", "weight_column": "w"}
+    if kind == "jsonl":
+        rows = json.loads(table().to_json(orient="records"))
+        lines = [
+            {"label": row["y"], "weight": row["w"], "features": {"user": dict(list(row.items())[2:])}}
+            for row in rows
+        ]  # fmt: skip
+        path.write_text("\n".join(map(json.dumps, lines)))
+    elif kind == "parquet":
+        table().to_parquet(path)
+    else:
+        table().to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+    convert([str(path)], str(tmp_path / out), Reading(**said))
+    assert len(examples([path], **said)) == 199
+    assert examples([tmp_path / out]) == examples([path], **said)
+
+
+def test_products_are_kept_by_arrow_and_refused_by_text(rich, tmp_path):
+    crossed = Reading(interactions=(("user", "user"),))
+    convert([str(rich)], str(tmp_path / "a.arrow"), crossed)
+    expected = examples([rich], interactions=crossed.interactions)
+    assert examples([tmp_path / "a.arrow"]) == expected
+    assert any("user*user\0city=oslo*age" in names for _, _, names, _, _ in expected)
+    for given_path, reading in ((rich, crossed), (tmp_path / "a.arrow", Reading())):
+        with pytest.raises(DataError, match=r":1: VW text has no products of features, got 'user\*user\^city=oslo\*city=oslo'"):  # fmt: skip
+            convert([str(given_path)], str(tmp_path / "b.vw"), reading)
+
+
+def test_several_files_become_one(rich, tmp_path):
+    convert([str(rich), str(rich)], str(tmp_path / "a.vw"))
+    assert examples([tmp_path / "a.vw"]) == examples([rich]) * 2
+
+
+@pytest.mark.parametrize("most", [1, 3, 5])
+def test_how_much_is_written_at_once_changes_nothing(rich, plain, most, tmp_path, monkeypatch):
+    convert([str(rich)], str(tmp_path / "a.vw"))
+    convert([str(plain)], str(tmp_path / "a.svm"))
+    monkeypatch.setattr(converting, "MOST_FEATURES", most)
+    convert([str(rich)], str(tmp_path / "b.vw"))
+    convert([str(plain)], str(tmp_path / "b.svm"))
+    convert([str(rich)], str(tmp_path / "b.arrow"))
+    assert (tmp_path / "b.vw").read_bytes() == (tmp_path / "a.vw").read_bytes()
+    assert (tmp_path / "b.svm").read_bytes() == (tmp_path / "a.svm").read_bytes()
+    assert examples([tmp_path / "b.arrow"]) == examples([rich])
+
+
+def test_tags_are_comments_in_svmlight(tmp_path):
+    (tmp_path / "a.vw").write_text("1 'one | 3:2\n-1 | 4\n0 'none |\n")
+    convert([str(tmp_path / "a.vw")], str(tmp_path / "a.svm"))
+    assert (tmp_path / "a.svm").read_text() == "1 3:2 # one\n-1 4:1\n0 # none\n"
+
+
+def parsed_of(names, tags=None, x=None):
+    """One example for each name."""
+    pairs = [split(name) for name in names]
+    key = np.array([key_of(feature, namespace) for namespace, feature in pairs], np.uint64)
+    n = len(names)
+    x = np.ones(n, np.float32) if x is None else x
+    batch = Batch(np.arange(n + 1), key, x, np.ones(n, np.float32), names=names)
+    return Parsed(batch, np.arange(1, n + 1), [], tags, "data")
+
+
+def lines_of(text):
+    return Block(np.frombuffer(text, np.uint8), "data")
+
+
+words = st.text(st.sampled_from("ab1=-.:| \t\r\n\0'#é\udce9\ufeff"), max_size=6)
+
+
+@given(words, words, st.sampled_from([1.0, 0.5, -3.0]), words)
+def test_any_name_and_tag_comes_back_from_vw_text_or_is_refused(namespace, feature, value, tag):
+    name = f"{namespace}\0{feature}" if namespace else feature
+    given_one = parsed_of([name], [tag], np.float32([value]))
+    parts = split(name)
+    ends = set("| \t\r\n\0")
+    if not parts[1] or set("".join(parts)) & (ends | {":"}) or set(tag) & ends:
+        with pytest.raises(DataError, match=r"^data:1: VW text has no "):
+            texts.vw(given_one)
+        return
+    text = texts.vw(given_one)
+    back = vw.parse(lines_of(text))
+    assert not back.bad
+    assert list(back.batch.names) == [name]
+    assert back.batch.key.tolist() == given_one.batch.key.tolist()
+    assert back.batch.x.tolist() == [value]
+    assert list(back.tags or [""]) == [tag]
+
+
+def test_every_number_is_read_as_the_same_one():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2**32, 300_000, np.uint32).view(np.float32)
+    special = [texts.UNLUCKY, -texts.UNLUCKY, 1e-45, -1e-45, 3.4028235e38, 0.1, 16777216, 1e10]
+    x = np.concatenate([x[np.isfinite(x) & (x != 0)], np.float32(special)])
+    said = texts.numbers(x).to_pylist()
+    assert np.array([float(text) for text in said]).astype(np.float32).tobytes() == x.tobytes()
+    parsed = parsed_of(["3"] * len(x), x=x)
+    for back in (vw.parse(lines_of(texts.vw(parsed))), svmlight.parse(lines_of(texts.svmlight(parsed)))):  # fmt: skip
+        assert not back.bad
+        assert back.batch.x.tobytes() == x.tobytes()
+
+
+def test_numbers_have_no_more_digits_than_they_need():
+    """NumPy finds the fewest by another algorithm."""
+    x = np.random.default_rng(1).uniform(-1, 1, 10_000).astype(np.float32)
+    digits = re.compile(r"e.*|[-.]")
+    for text, number in zip(texts.numbers(x).to_pylist(), x, strict=True):
+        assert digits.sub("", text.decode()).strip("0") == digits.sub("", str(number)).strip("0")
+
+
+# What cannot be said
+
+
+@pytest.mark.parametrize(
+    ("text", "out", "message"),
+    [
+        ("1 | 3\n1 | a\n", "a.svm", "in.vw:2: svmlight has integers as names of features, got 'a': convert to vw or to arrow"),
+        ("1 |f 3\n", "a.svm", "in.vw:1: svmlight has integers as names of features, got 'f^3': convert to vw or to arrow"),
+        ("1 | 03\n", "a.svm", "in.vw:1: svmlight has integers as names of features, got '03': convert to vw or to arrow"),
+        ("1 2 | 3\n", "a.svm", "in.vw:1: svmlight has no importance but 1, and this example has 2: convert to vw or to arrow"),
+        ("1 0 | 3\n", "a.svm", "in.vw:1: svmlight has no importance but 1, and this example has 0: convert to vw or to arrow"),
+        ("1 | 3\n1 1 0.5 | 3\n", "a.svm", "in.vw:2: svmlight has no base, and this example has 0.5: convert to vw or to arrow"),
+        ("1 | 3\n| 3\n", "a.svm", "in.vw:2: svmlight has no examples without a label, and this is one: convert to vw or to arrow"),
+        ("1 | 3\n1 | a b\udce9\n", "a.arrow", "in.vw:2: Arrow holds UTF-8, which 'b\\udce9' is not: write it as UTF-8, or convert to vw"),
+        ("1 'b\udce9 | 3\n", "a.arrow", "in.vw:1: Arrow holds UTF-8, which 'b\\udce9' is not: write it as UTF-8, or convert to vw"),
+        ("1 | a\n1 | a:b:c\n", "a.arrow", "in.vw:2: second ':' in 'a:b:c': write name:value"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_said_is_told_and_the_earlier_file_stays(
+    text, out, message, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.vw").write_bytes(text.encode("utf-8", "surrogateescape"))
+    (tmp_path / out).write_text("earlier")
+    with pytest.raises(DataError) as caught:
+        convert(["in.vw"], out)
+    assert str(caught.value) == message
+    assert (tmp_path / out).read_text() == "earlier"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["in.vw", out])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"features": {"a b": 1}}, "VW text has no names that are empty or hold spaces, tabs, ':' or '|', got 'a b': rename it, or convert to arrow"),
+        ({"features": {"time": "12:30"}}, "VW text has no names that are empty or hold spaces, tabs, ':' or '|', got 'time=12:30': rename it, or convert to arrow"),
+        ({"features": {"": 1}}, "VW text has no names that are empty or hold spaces, tabs, ':' or '|', got '': rename it, or convert to arrow"),
+        ({"features": {"a|b": {"c": 1}}}, "VW text has no names that are empty or hold spaces, tabs, ':' or '|', got 'a|b^c': rename it, or convert to arrow"),
+        ({"tag": "a b", "features": {}}, "VW text has no tags with spaces, tabs or '|', got 'a b': write it without, or convert to arrow"),
+    ],
+)  # fmt: skip
+def test_names_and_tags_that_vw_text_would_tear_are_told(line, message, tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"features": {"fine": 1}}\n' + json.dumps(line))
+    with pytest.raises(DataError) as caught:
+        convert([str(path)], str(tmp_path / "a.vw"))
+    assert str(caught.value) == f"{path}:2: {message}"
+    convert([str(path)], str(tmp_path / "a.arrow"))
+    assert examples([tmp_path / "a.arrow"]) == examples([path])
+
+
+def test_a_comment_of_two_lines_is_told(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps({"label": 1, "tag": "a\nb", "features": {"3": 1}}))
+    with pytest.raises(DataError, match=r"svmlight has no comments of several lines, got 'a\\nb'"):
+        convert([str(path)], str(tmp_path / "a.svm"))
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["out.csv"], "cannot tell the format to write to 'out.csv': say it with --to, one of arrow, svmlight, vw"),
+        (["out.feather"], "cannot tell the format to write to 'out.feather': say it with --to, one of arrow, svmlight, vw"),
+        (["-"], "cannot tell the format to write to standard output: say it with --to, one of arrow, svmlight, vw"),
+        (["out.arrow.gz"], "out.arrow.gz: Arrow is read where it stands, so not compressed: leave out .gz"),
+    ],
+)  # fmt: skip
+def test_a_format_that_is_not_written_is_bad_usage(rich, args, message):
+    done = dwindle(rich, *args)
+    assert (done.returncode, done.stderr.decode()) == (2, f"dwindle: {message}\n")
+
+
+def test_data_that_is_not_there_and_folders_are_told(rich, tmp_path):
+    for args, message in (
+        ((tmp_path / "none.vw", tmp_path / "a.vw"), f"{tmp_path}/none.vw: no such file or folder"),
+        ((rich, tmp_path / "no" / "a.vw"), f"{tmp_path}/no/a.vw: there is no folder {tmp_path}/no to write to"),
+        ((rich, tmp_path, "--to", "vw"), f"{tmp_path}: is a folder: write to a file in it"),
+    ):  # fmt: skip
+        done = dwindle(*args)
+        assert (done.returncode, done.stderr.decode()) == (1, f"dwindle: {message}\n")
+
+
+# Where it goes
+
+
+def test_the_extension_says_the_compression(rich, tmp_path):
+    convert([str(rich)], str(tmp_path / "a.vw"))
+    plain = (tmp_path / "a.vw").read_bytes()
+    unpacked = {
+        "gz": gzip.decompress,
+        "bz2": bz2.decompress,
+        "xz": lzma.decompress,
+        "zst": lambda raw: pa.input_stream(pa.py_buffer(raw), compression="zstd").read(),
+    }
+    for end, decompress in unpacked.items():
+        done = convert([str(rich)], str(tmp_path / f"a.txt.{end}"), to="vw")
+        raw = (tmp_path / f"a.txt.{end}").read_bytes()
+        assert raw != plain
+        assert decompress(raw) == plain
+        assert done.bytes_out == len(raw)
+
+
+def test_what_is_said_beats_the_extension(plain, tmp_path):
+    convert([str(plain)], str(tmp_path / "a.arrow"), to="vw")
+    assert (tmp_path / "a.arrow").read_text().startswith("1 | 3:0.5 12\n-1 |\n")
+
+
+def test_standard_output_holds_the_data_and_nothing_else(rich, tmp_path):
+    done = dwindle("-", "-", "--to", "vw", stdin=RICH.encode())
+    convert([str(rich)], str(tmp_path / "a.vw"))
+    assert done.stdout == (tmp_path / "a.vw").read_bytes()
+    size = len(done.stdout)
+    assert done.stderr.decode() == f"7 examples, 16 features, written in {size} bytes\n"
+    (tmp_path / "a.arrow").write_bytes(dwindle(rich, "-", "--to", "arrow", "-q").stdout)
+    assert examples([tmp_path / "a.arrow"]) == examples([rich])
+
+
+def test_the_closing_line_counts(rich, tmp_path):
+    with rich.open("a") as file:
+        file.write("nonsense\n")
+    out = tmp_path / "a.vw"
+    assert dwindle(rich, out).returncode == 1
+    assert not out.exists()
+    done = dwindle(rich, out, "--skip-bad")
+    read_bytes, written = rich.stat().st_size, out.stat().st_size
+    assert done.stdout == b""
+    assert done.stderr.decode() == (
+        f"7 examples, 16 features of {read_bytes} bytes, written in {written} bytes, "
+        "1 bad lines left out\n"
+    )
+    assert dwindle(rich, out, "--skip-bad", "--quiet").stderr == b""
+    assert json.loads(dwindle(rich, out, "--skip-bad", "--json").stderr) == {
+        "examples": 7,
+        "features": 16,
+        "skipped": 1,
+        "bytes_in": read_bytes,
+        "bytes_out": written,
+    }
+
+
+def test_a_pipe_is_written_to_as_it_stands(rich, tmp_path):
+    fifo, got = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: got.append(fifo.read_bytes()))
+    reader.start()
+    convert([str(rich)], str(fifo), to="vw")
+    reader.join()
+    assert got[0].startswith(b"1 2.5 0.25 'first | a b:0.1 |user city=oslo")
+    assert fifo.is_fifo()
+
+
+def test_a_file_is_replaced_only_when_it_is_whole(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"earlier")
+
+    def fail():
+        with replacing(path) as file:
+            file.write(b"later")
+            file.flush()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert path.read_bytes() == b"earlier"
+    with replacing(path) as file:
+        file.write(b"later")
+        assert path.read_bytes() == b"earlier"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert path.read_bytes() == b"later"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_leaves_nothing_behind(number, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dwindle", "convert", "-", str(tmp_path / "a.vw"), "--format", "vw"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not list(tmp_path.iterdir()):  # the file under another name
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.stdin.close()
+    process.wait()
+    assert (process.returncode, process.stderr.read()) == (128 + number, b"")
+    process.stderr.close()
+    assert list(tmp_path.iterdir()) == []
