@@ -19,7 +19,7 @@ from dwindle.formats.block import Parsed
 from dwindle.formats.columns import keys_of
 from dwindle.formats.faults import quoted
 from dwindle.hashing import seed_of
-from dwindle.names import shown, split, taken
+from dwindle.names import decoded, shown, spelled, split
 
 BYTES = pa.large_binary()
 
@@ -114,7 +114,7 @@ def _distinct(batch: Batch) -> Distinct:
     first[code[::-1]] = np.arange(len(code))[::-1]
     if batch.names is None:
         return Distinct(code, first, encoded.dictionary.cast(pa.string()).to_pylist())
-    return Distinct(code, first, taken(batch.names, first))
+    return Distinct(code, first, decoded(*spelled(batch.names, first)))
 
 
 def _said(batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
