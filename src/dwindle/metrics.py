@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 
 def auc(prediction: ArrayLike, label: ArrayLike) -> float:
@@ -16,8 +15,10 @@ def auc(prediction: ArrayLike, label: ArrayLike) -> float:
     n_negative = len(positive) - n_positive
     if n_positive == 0 or n_negative == 0:
         return float("nan")
-    ranks = rankdata(np.asarray(prediction))
-    above = ranks[positive].sum() - n_positive * (n_positive + 1) / 2
+    _, place, count = np.unique(np.asarray(prediction), return_inverse=True, return_counts=True)
+    n_up_to = np.cumsum(count)
+    rank = (n_up_to - (count - 1) / 2)[place]  # the mean rank of those that are equal
+    above = rank[positive].sum() - n_positive * (n_positive + 1) / 2
     return float(above / (n_positive * n_negative))
 
 

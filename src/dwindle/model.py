@@ -26,7 +26,7 @@ from dwindle.batch import Batch
 from dwindle.errors import DataError, DivergedError
 from dwindle.files import replacing
 from dwindle.learner import Learner
-from dwindle.names import shown, split
+from dwindle.names import shown, spelled, split
 from dwindle.registry import known_class
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Unshrunk
@@ -36,6 +36,7 @@ from dwindle.updates import Plain
 
 FORMAT = 1
 _KEY = b"dwindle"
+MOST_TEXT = 2**31 - 1  # bytes of names in a column
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,33 @@ def _names(table: pa.Table) -> list[str]:
 
 
 def _column(table: pa.Table, name: str) -> NDArray[Any]:
-    return np.array(table[name].to_numpy())
+    return _numbers(table[name]).copy()
+
+
+# Between NumPy and Arrow by their buffers: the usual ways import pandas, if it is installed, at
+# half a second.
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
+    kind = column.type.to_pandas_dtype()
+    parts = [
+        np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * np.dtype(kind).itemsize)
+        for chunk in column.chunks
+    ]
+    return np.concatenate(parts) if parts else np.empty(0, kind)
+
+
+def _array(values: NDArray[Any] | list[str]) -> pa.Array:
+    if isinstance(values, list):
+        bound, text = spelled(values, np.arange(len(values)))
+        if bound[-1] > MOST_TEXT:
+            raise DataError(f"the names take {bound[-1]:,} bytes, more than a model file holds")
+        return pa.StringArray.from_buffers(
+            len(values), pa.py_buffer(bound.astype(np.int32)), pa.py_buffer(text)
+        )
+    whole = np.ascontiguousarray(values)
+    kind = pa.from_numpy_dtype(whole.dtype)
+    return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
 
 
 def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
@@ -262,20 +289,14 @@ def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
         if pa.types.is_string(column.type):
             digest.update("\0".join(column.to_pylist()).encode("utf-8", "surrogateescape"))
         else:
-            digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
+            digest.update(_numbers(column).tobytes())
     return digest.hexdigest()
 
 
 def _write(
     path: str | os.PathLike[str], kind: str, columns: Mapping[str, Any], about: dict[str, Any]
 ) -> int:
-    strings = ("namespace", "feature")
-    table = pa.table(
-        {
-            name: pa.array(values, pa.string()) if name in strings else pa.array(values)
-            for name, values in columns.items()
-        }
-    )
+    table = pa.table({name: _array(values) for name, values in columns.items()})
     about = {"format": FORMAT, "kind": kind} | about
     about = json.loads(json.dumps(about))  # as it will be read
     said = json.dumps(about | {"digest": _digest(table, about)})
