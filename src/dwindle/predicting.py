@@ -1,7 +1,7 @@
 """From a model and data to predictions, and how good they are."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
-from dwindle.stream import Reading, as_before, read
+from dwindle.stream import Position, Reading, as_before, read
 from dwindle.training import Labels
 
 
@@ -33,6 +33,7 @@ def predict(
     *,
     kind: str = "score",
     skip_bad: bool = False,
+    on_batch: Callable[[Position], None] = lambda _: None,
 ) -> Iterator[Predictions]:
     """The predictions of a model's file for the data, in order.
 
@@ -42,7 +43,7 @@ def predict(
     link = _link(trained, kind)
 
     def made() -> Iterator[Predictions]:
-        for parsed in read(paths, _as_trained(trained, reading)):
+        for parsed in read(paths, _as_trained(trained, reading), on_batch):
             skipped = _bad(parsed, skip_bad=skip_bad)
             yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
 
@@ -55,6 +56,7 @@ def evaluate(
     reading: Reading | None = None,
     *,
     skip_bad: bool = False,
+    on_batch: Callable[[Position], None] = lambda _: None,
 ) -> dict[str, float | int]:
     """How good a model is on labelled data: loss and, as fits the loss, accuracy, AUC or RMSE."""
     trained = Model.load(model)
@@ -64,7 +66,7 @@ def evaluate(
     truths: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
     skipped = 0
-    for parsed in read(paths, _as_trained(trained, reading)):
+    for parsed in read(paths, _as_trained(trained, reading), on_batch):
         skipped += _bad(parsed, skip_bad=skip_bad)
         label = labels.mapped(parsed, loss)
         if label is None:

@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -105,11 +105,46 @@ def sources(paths: Iterable[str]) -> list[str]:
     return found
 
 
-def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parsed]:
-    """The examples of all files in order, a batch at a time."""
+class Position(NamedTuple):
+    """How far the reading of the data has come, in bytes of the files, compressed as they are."""
+
+    examples: int
+    done: int
+    total: int | None  # None if there is a pipe among the files
+    pass_number: int = 1
+    passes: int = 1
+
+    def in_pass(self, number: int, passes: int) -> "Position":
+        """The same place in one of several passes over the same data."""
+        size = self.total
+        if size is None:
+            return self._replace(pass_number=number, passes=passes)
+        done = (number - 1) * size + self.done
+        return Position(self.examples, done, passes * size, number, passes)
+
+
+def read(
+    paths: Iterable[str],
+    reading: Reading | None = None,
+    on_batch: Callable[[Position], None] = lambda _: None,
+) -> Iterator[Parsed]:
+    """The examples of all files in order, a batch at a time.
+
+    ``on_batch`` is told the position at the beginning and when a batch is done with.
+    """
     how = reading or Reading()
-    for path in sources(paths):
-        yield from _file(path, how)
+    files = sources(paths)
+    pipes = any(path == STDIN or not Path(path).is_file() for path in files)
+    total = None if pipes else sum(Path(path).stat().st_size for path in files)
+    examples = before = 0
+    on_batch(Position(examples, before, total))
+    for path in files:
+        end = 0
+        for parsed in _file(path, how):
+            yield parsed
+            examples, end = examples + parsed.batch.n_examples, parsed.end
+            on_batch(Position(examples, before + end, total))
+        before += end
 
 
 def _file(path: str, how: Reading) -> Iterator[Parsed]:
@@ -121,13 +156,18 @@ def _file(path: str, how: Reading) -> Iterator[Parsed]:
             raw = closed.enter_context(open(path, "rb", BLOCK))  # noqa: PTH123  (may be a pipe)
             file = cast("io.BufferedReader", raw)
         try:
-            plain = closed.enter_context(closing(_decompressed(file)))
+            head = file.read(6)
+            whole = _put_back(head, file)
+            plain = closed.enter_context(closing(_decompressed(head, whole)))
             kind, plain = _format_of(path, plain, how)
             if kind in LINES:
-                yield from _in_order(_parser(kind, how), blocks(plain, name, how.block_size), how)
+                given = blocks(plain, name, how.block_size)
+                ended = (block._replace(end=whole.tell()) for block in given)
+                yield from _in_order(_parser(kind, how), ended, how)
             else:
-                for parsed in _ahead(_table(kind, path, plain, name, how)):
-                    yield parsed._replace(source=name)
+                # Arrow's files are not read through this one and tell their place themselves.
+                parts = _table(kind, path, plain, name, how)
+                yield from _ahead(p._replace(source=name, end=p.end or whole.tell()) for p in parts)
         except (EOFError, OSError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
             raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None
 
@@ -137,7 +177,7 @@ def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
 
     def parse_block(block: Block) -> Parsed:
         parsed: Parsed = parse(block, interactions=how.interactions, ignore=how.ignore)
-        return parsed._replace(source=block.source)
+        return parsed._replace(source=block.source, end=block.end)
 
     return parse_block
 
@@ -174,10 +214,8 @@ def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
         yield Block(np.frombuffer(rest, np.uint8), source, line)
 
 
-def _decompressed(file: io.BufferedReader) -> BinaryIO:
+def _decompressed(head: bytes, file: io.BufferedReader) -> BinaryIO:
     """The file's text, whatever it is compressed with: told by its first bytes, not by its name."""
-    head = file.read(6)
-    file = _put_back(head, file)
     if head.startswith(b"\x1f\x8b"):
         return cast("BinaryIO", gzip.open(file))
     if head.startswith(b"BZh"):
@@ -195,6 +233,7 @@ class _Joined(io.RawIOBase):
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = head, rest
+        self._done = 0
 
     def readable(self) -> bool:
         """It is there to be read."""
@@ -205,7 +244,12 @@ class _Joined(io.RawIOBase):
         chunk = self._head[: len(buffer)] or self._rest.read(len(buffer))
         self._head = self._head[len(chunk) :]
         buffer[: len(chunk)] = chunk
+        self._done += len(chunk)
         return len(chunk)
+
+    def tell(self) -> int:
+        """How many bytes have been read, of a pipe too."""
+        return self._done
 
 
 def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
