@@ -11,7 +11,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from dwindle.stream import Reading, read
+from dwindle.stream import Position, Reading, read, size
 from dwindle.training import Training, train
 
 TEXT = b"".join(b"%d | a:%d b%d\n" % (1 - 2 * (i % 2), i, i * i) for i in range(5000))
@@ -36,47 +36,36 @@ WRITERS = {
 }
 
 
-def positions(paths, reading=None):
-    """Where `read` was: at the beginning and after each batch."""
-    found = []
-    for _ in read(map(str, paths), reading, found.append):
-        pass
-    return found
-
-
 @pytest.mark.parametrize("name", WRITERS)
-def test_the_bytes_read_grow_from_nothing_to_the_size_of_the_file(tmp_path, name):
+def test_the_bytes_read_grow_to_the_size_of_the_file(tmp_path, name):
     path = tmp_path / name
     WRITERS[name](path)
-    found = positions([path], Reading(block_size=1000))
-    assert (found[0].examples, found[0].done) == (0, 0)
-    assert found == sorted(found)
-    assert {position.total for position in found} == {path.stat().st_size}
-    assert found[-1].done == pytest.approx(
-        path.stat().st_size, rel=0.01
-    )  # a stream has an end mark
+    ends = [parsed.end for parsed in read([str(path)], Reading(block_size=1000))]
+    assert ends == sorted(ends)
+    assert size([str(path)]) == path.stat().st_size
+    assert ends[-1] == pytest.approx(path.stat().st_size, rel=0.01)  # a stream has an end mark
     if name in {"a.vw", "a.parquet", "file.arrow", "stream.arrow"}:
-        assert len({position.done for position in found}) >= 8
+        assert len(set(ends)) >= 8
 
 
-def test_a_position_is_that_of_the_batch_not_of_the_reader_ahead_of_it(tmp_path):
+def test_they_are_those_of_the_batch_not_of_the_reader_ahead_of_it(tmp_path):
     (tmp_path / "a.vw").write_bytes(TEXT)
-    size = 1000
-    for parsed in read([str(tmp_path / "a.vw")], Reading(block_size=size)):
-        lines = TEXT.splitlines(keepends=True)[: parsed.line[-1]]
-        assert 0 <= parsed.end - len(b"".join(lines)) < size
+    lines = TEXT.splitlines(keepends=True)
+    for parsed in read([str(tmp_path / "a.vw")], Reading(block_size=1000)):
+        assert 0 <= parsed.end - len(b"".join(lines[: parsed.line[-1]])) < 1000
 
 
 def test_several_files_and_passes_add_up(tmp_path):
     for name in ("a.vw", "b.vw.gz", "c.parquet"):
         WRITERS["a" + name[1:]](tmp_path / name)
     total = sum(path.stat().st_size for path in tmp_path.iterdir())
-    assert positions([tmp_path])[-1] == (14_000, total, total, 1, 1)
+    assert size([str(tmp_path)]) == total
+    assert [parsed.end for parsed in read([str(tmp_path)])][-1] == total
     found = []
     train([str(tmp_path)], tmp_path / ".m", Training(passes=3), on_batch=found.append)
     assert found == sorted(found)
-    assert found[-1] == (3 * 14_000, 3 * total, 3 * total, 3, 3)
-    assert {position.pass_number for position in found} == {1, 2, 3}
+    assert found[0] == Position(0, 0, 3 * total, 1, 3)
+    assert found[-1] == Position(3 * 14_000, 3 * total, 3 * total, 3, 3)
 
 
 def test_of_a_pipe_the_bytes_are_counted_and_the_total_is_not_known(tmp_path):
@@ -84,6 +73,8 @@ def test_of_a_pipe_the_bytes_are_counted_and_the_total_is_not_known(tmp_path):
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=[gzip.compress(TEXT)])
     writer.start()
-    found = positions([pipe])
+    ends = [parsed.end for parsed in read([str(pipe)])]
     writer.join()
-    assert found[-1] == (5000, len(gzip.compress(TEXT)), None, 1, 1)
+    assert ends[-1] == len(gzip.compress(TEXT))
+    assert size([str(pipe)]) is None
+    assert size(["-"]) is None

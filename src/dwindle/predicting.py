@@ -14,7 +14,7 @@ from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
-from dwindle.stream import Position, Reading, as_before, read
+from dwindle.stream import Position, Reading, as_before, read, size
 from dwindle.training import Labels
 
 
@@ -43,7 +43,7 @@ def predict(
     link = _link(trained, kind)
 
     def made() -> Iterator[Predictions]:
-        for parsed in read(paths, _as_trained(trained, reading), on_batch):
+        for parsed in _watched(paths, _as_trained(trained, reading), on_batch):
             skipped = _bad(parsed, skip_bad=skip_bad)
             yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
 
@@ -66,7 +66,7 @@ def evaluate(
     truths: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
     skipped = 0
-    for parsed in read(paths, _as_trained(trained, reading), on_batch):
+    for parsed in _watched(paths, _as_trained(trained, reading), on_batch):
         skipped += _bad(parsed, skip_bad=skip_bad)
         label = labels.mapped(parsed, loss)
         if label is None:
@@ -98,6 +98,18 @@ def evaluate(
     else:
         found["rmse"] = float(np.sqrt(np.average((p - y) ** 2, weights=h)))
     return found | {"kept": len(trained), "skipped": skipped}
+
+
+def _watched(
+    paths: Sequence[str], reading: Reading, on_batch: Callable[[Position], None]
+) -> Iterator[Parsed]:
+    """What is read; ``on_batch`` is told the place at the beginning and after each batch."""
+    examples, total = 0, size(paths)
+    on_batch(Position(examples, 0, total))
+    for parsed in read(paths, reading):
+        yield parsed
+        examples += parsed.batch.n_examples
+        on_batch(Position(examples, parsed.end, total))
 
 
 def _as_trained(model: Model, reading: Reading | None) -> Reading:

@@ -106,45 +106,32 @@ def sources(paths: Iterable[str]) -> list[str]:
 
 
 class Position(NamedTuple):
-    """How far the reading of the data has come, in bytes of the files, compressed as they are."""
+    """How far a run over data has come, in bytes of its files, compressed as they are."""
 
     examples: int
     done: int
-    total: int | None  # None if there is a pipe among the files
+    total: int | None
     pass_number: int = 1
     passes: int = 1
 
-    def in_pass(self, number: int, passes: int) -> "Position":
-        """The same place in one of several passes over the same data."""
-        size = self.total
-        if size is None:
-            return self._replace(pass_number=number, passes=passes)
-        done = (number - 1) * size + self.done
-        return Position(self.examples, done, passes * size, number, passes)
 
-
-def read(
-    paths: Iterable[str],
-    reading: Reading | None = None,
-    on_batch: Callable[[Position], None] = lambda _: None,
-) -> Iterator[Parsed]:
-    """The examples of all files in order, a batch at a time.
-
-    ``on_batch`` is told the position at the beginning and when a batch is done with.
-    """
-    how = reading or Reading()
+def size(paths: Iterable[str]) -> int | None:
+    """The bytes of all files, or None if there is a pipe among them."""
     files = sources(paths)
-    pipes = any(path == STDIN or not Path(path).is_file() for path in files)
-    total = None if pipes else sum(Path(path).stat().st_size for path in files)
-    examples = before = 0
-    on_batch(Position(examples, before, total))
-    for path in files:
-        end = 0
+    if any(path == STDIN or not Path(path).is_file() for path in files):
+        return None
+    return sum(Path(path).stat().st_size for path in files)
+
+
+def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parsed]:
+    """The examples of all files in order, a batch at a time."""
+    how = reading or Reading()
+    end = 0
+    for path in sources(paths):
+        before = end
         for parsed in _file(path, how):
-            yield parsed
-            examples, end = examples + parsed.batch.n_examples, parsed.end
-            on_batch(Position(examples, before + end, total))
-        before += end
+            end = before + parsed.end
+            yield parsed._replace(end=end)
 
 
 def _file(path: str, how: Reading) -> Iterator[Parsed]:

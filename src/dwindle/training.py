@@ -19,7 +19,7 @@ from dwindle.model import Model, load_checkpoint, save_checkpoint, settings_of
 from dwindle.progress import Progress, peak_memory
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
-from dwindle.stream import STDIN, Position, Reading, kept_reading, read
+from dwindle.stream import STDIN, Position, Reading, kept_reading, read, size
 from dwindle.updates import Adaptive
 
 PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
@@ -123,6 +123,7 @@ class _Run:
         if not model_path.absolute().parent.is_dir():
             raise DataError(f"{model_path}: there is no folder {model_path.parent} to write to")
         self.paths = paths
+        self.size = size(paths)
         self.model_path = model_path
         self.checkpoint = model_path.with_name(model_path.name + ".checkpoint")
         self.training = training
@@ -145,9 +146,11 @@ class _Run:
     def go(self) -> Summary:
         training = self.training
         while self.pass_number < training.passes:
-            everything = read(self.paths, training.reading, self._place)
+            everything = read(self.paths, training.reading)
+            self._place(0)
             for parsed in _after(everything, self.done_in_pass, self.bad_in_pass):
                 self._learn(parsed)
+                self._place(parsed.end)
                 if self.stopping():
                     self.save()
                     raise Interrupted(None if self.learner is None else self.checkpoint)
@@ -163,11 +166,13 @@ class _Run:
                 self.learner.next_pass()
         return self._finish()
 
-    def _place(self, position: Position) -> None:
-        """Tell how far the run has come: the position is that within a pass."""
+    def _place(self, end: int) -> None:
+        """Tell how far the run has come: to the byte ``end`` of this pass."""
         examples = 0 if self.progress is None else self.progress.examples
-        here = position.in_pass(self.pass_number + 1, self.training.passes)
-        self.on_batch(here._replace(examples=examples))
+        passes, before = self.training.passes, self.pass_number
+        done = before * (self.size or 0) + end
+        total = None if self.size is None else passes * self.size
+        self.on_batch(Position(examples, done, total, before + 1, passes))
 
     def _learn(self, parsed: Parsed) -> None:
         if parsed.bad:

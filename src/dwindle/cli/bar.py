@@ -68,10 +68,11 @@ class Bar:
 
     def _columns(self, position: Position) -> tuple[ProgressColumn, ...]:
         speed = _Speed(self._progress.tasks[0])
+        place = [TextColumn("{task.fields[place]}")] if position.passes > 1 else []
         if position.total is None:
-            return FileSizeColumn(), TextColumn("{task.fields[count]}"), speed, _Time()
+            return *place, FileSizeColumn(), TextColumn("{task.fields[count]}"), speed, _Time()
         return (
-            *([TextColumn("{task.fields[place]}")] if position.passes > 1 else []),
+            *place,
             BarColumn(None, table_column=Column(max_width=LONGEST)),
             TaskProgressColumn(),
             DownloadColumn(table_column=_right(len("999.9/999.9 MB"))),

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Protocol
@@ -49,26 +49,43 @@ def screen(*, bar: bool) -> Iterator[Screen]:
         yield Log()
 
 
+def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
+    """How many features a model kept and, if that is known, of how many."""
+    if seen is None:
+        yield f"kept          {kept:,} features"
+    else:
+        share = min(1.0, kept / seen) if seen else 0.0  # what was seen is an estimate
+        yield f"kept          {kept:,} of ~{seen:,} features ({share:.2%})"
+    if peak_live is not None:
+        yield f"alive         {peak_live:,} features at the peak"
+
+
+def mapping(labels: Mapping[str, float]) -> str:
+    """Which label stands for which class."""
+    return ", ".join(f"{label} is {sign:+g}" for label, sign in labels.items())
+
+
 class Report:
     """The table while it goes on, and the summary."""
 
     HEADINGS = ("examples", "loss", "since last", "AUC", "alive", "seen")
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, screen: Screen, *, as_json: bool, quiet: bool) -> None:
+        self.screen = screen
         self.as_json = as_json
         self.quiet = quiet
         self.begun = False
 
-    def row(self, row: Any, screen: Screen) -> None:
+    def row(self, row: Any) -> None:
         """One line of the table."""
         if self.as_json:
             click.echo(json.dumps(for_json(row._asdict())))
         elif not self.quiet:
             if not self.begun:
-                screen.line("{:>12} {:>10} {:>10} {:>8} {:>11} {:>12}".format(*self.HEADINGS))
+                self.screen.line("{:>12} {:>10} {:>10} {:>8} {:>11} {:>12}".format(*self.HEADINGS))
                 self.begun = True
             auc = f"{row.auc:8.4f}" if row.auc == row.auc else " " * 8
-            screen.line(
+            self.screen.line(
                 f"{row.examples:12,} {row.loss:10.4f} {row.since_last:10.4f} {auc} "
                 f"{row.alive:11,} {'~' + format(row.seen, ','):>12}"
             )
@@ -80,16 +97,14 @@ class Report:
         if self.as_json or self.quiet:
             return
         s = summary
-        share = min(1.0, s.kept / s.seen) if s.seen else 0.0  # what was seen is an estimate
-        mapping = ", ".join(f"{label} is {sign:+g}" for label, sign in s.labels.items())
+        labels = mapping(s.labels)
         lines = [
             "",
-            f"kept          {s.kept:,} of ~{s.seen:,} features ({share:.2%})",
-            f"alive         {s.peak_live:,} features at the peak",
+            *counts(s.kept, s.seen, s.peak_live),
             f"loss          {s.loss:.6f} {s.loss_name.lower()}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
-            *([f"labels        {mapping}"] if mapping else []),
+            *([f"labels        {labels}"] if labels else []),
             f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
             f"memory        {s.peak_memory_bytes / 1e6:,.0f} MB at the peak",
             f"model         {model}, {s.model_bytes:,} bytes",

@@ -86,15 +86,15 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    report = Report(as_json=as_json, quiet=quiet)
     try:
         with screen(bar=not (as_json or quiet)) as shown:
+            report = Report(shown, as_json=as_json, quiet=quiet)
             summary = train(
                 paths,
                 model,
                 training,
                 resume=resume,
-                on_row=lambda row: report.row(row, shown),
+                on_row=report.row,
                 on_batch=shown.place,
                 stopping=lambda: bool(asked_to_stop),
             )
