@@ -1,7 +1,7 @@
 """From a model and data to predictions, and how good they are."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.errors import DataError
+from dwindle.formats.block import Parsed
 from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
-from dwindle.stream import Reading, as_before, read
+from dwindle.stream import Position, Reading, as_before, read, size
 from dwindle.training import Labels
 
 
@@ -32,6 +33,7 @@ def predict(
     *,
     kind: str = "score",
     skip_bad: bool = False,
+    on_batch: Callable[[Position], None] = lambda _: None,
 ) -> Iterator[Predictions]:
     """The predictions of a model's file for the data, in order.
 
@@ -41,7 +43,7 @@ def predict(
     link = _link(trained, kind)
 
     def made() -> Iterator[Predictions]:
-        for parsed in read(paths, _as_trained(trained, reading)):
+        for parsed in _watched(paths, _as_trained(trained, reading), on_batch):
             skipped = parsed.n_bad(skip_bad=skip_bad)
             yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
 
@@ -54,6 +56,7 @@ def evaluate(
     reading: Reading | None = None,
     *,
     skip_bad: bool = False,
+    on_batch: Callable[[Position], None] = lambda _: None,
 ) -> dict[str, float | int]:
     """How good a model is on labelled data: loss and, as fits the loss, accuracy, AUC or RMSE."""
     trained = Model.load(model)
@@ -63,7 +66,7 @@ def evaluate(
     truths: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
     skipped = 0
-    for parsed in read(paths, _as_trained(trained, reading)):
+    for parsed in _watched(paths, _as_trained(trained, reading), on_batch):
         skipped += parsed.n_bad(skip_bad=skip_bad)
         label = labels.mapped(parsed, loss)
         if label is None:
@@ -95,6 +98,18 @@ def evaluate(
     else:
         found["rmse"] = float(np.sqrt(np.average((p - y) ** 2, weights=h)))
     return found | {"kept": len(trained), "skipped": skipped}
+
+
+def _watched(
+    paths: Sequence[str], reading: Reading, on_batch: Callable[[Position], None]
+) -> Iterator[Parsed]:
+    """What is read; ``on_batch`` is told the place at the beginning and after each batch."""
+    examples, total = 0, size(paths)
+    on_batch(Position(examples, 0, total))
+    for parsed in read(paths, reading):
+        yield parsed
+        examples += parsed.batch.n_examples
+        on_batch(Position(examples, parsed.end, total))
 
 
 def _as_trained(model: Model, reading: Reading | None) -> Reading:

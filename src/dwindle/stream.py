@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,7 @@ Item = TypeVar("Item")
 
 STDIN = "-"
 BLOCK = 2**21  # bytes of text a parser gets at once
+PEEK = 2**16  # bytes that a buffer holds; what is larger than it is read past it, without a copy
 DEPTH = 4  # blocks waiting between two threads
 
 LINES = ("vw", "svmlight", "jsonl")  # formats parsed a block of lines at a time
@@ -105,11 +106,33 @@ def sources(paths: Iterable[str]) -> list[str]:
     return found
 
 
+class Position(NamedTuple):
+    """How far a run over data has come, in bytes of its files, compressed as they are."""
+
+    examples: int
+    done: int
+    total: int | None
+    pass_number: int = 1
+    passes: int = 1
+
+
+def size(paths: Iterable[str]) -> int | None:
+    """The bytes of all files, or None if there is a pipe among them."""
+    files = sources(paths)
+    if any(path == STDIN or not Path(path).is_file() for path in files):
+        return None
+    return sum(Path(path).stat().st_size for path in files)
+
+
 def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parsed]:
     """The examples of all files in order, a batch at a time."""
     how = reading or Reading()
+    end = 0
     for path in sources(paths):
-        yield from _file(path, how)
+        before = end
+        for parsed in _file(path, how):
+            end = before + parsed.end
+            yield parsed._replace(end=end)
 
 
 def _file(path: str, how: Reading) -> Iterator[Parsed]:
@@ -118,16 +141,21 @@ def _file(path: str, how: Reading) -> Iterator[Parsed]:
         if path == STDIN:
             file = cast("io.BufferedReader", sys.stdin.buffer)
         else:
-            raw = closed.enter_context(open(path, "rb", BLOCK))  # noqa: PTH123  (may be a pipe)
+            raw = closed.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
             file = cast("io.BufferedReader", raw)
         try:
-            plain = closed.enter_context(closing(_decompressed(file)))
+            head = file.read(6)
+            whole = _put_back(head, file)
+            plain = closed.enter_context(closing(_decompressed(head, whole)))
             kind, plain = _format_of(path, plain, how)
             if kind in LINES:
-                yield from _in_order(_parser(kind, how), blocks(plain, name, how.block_size), how)
+                given = blocks(plain, name, how.block_size)
+                ended = (block._replace(end=whole.tell()) for block in given)
+                yield from _in_order(_parser(kind, how), ended, how)
             else:
-                for parsed in _ahead(_table(kind, path, plain, name, how)):
-                    yield parsed._replace(source=name)
+                # Arrow's files are not read through this one and tell their place themselves.
+                parts = _table(kind, path, plain, name, how)
+                yield from _ahead(p._replace(source=name, end=p.end or whole.tell()) for p in parts)
         except (EOFError, OSError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
             raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None
 
@@ -137,7 +165,7 @@ def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
 
     def parse_block(block: Block) -> Parsed:
         parsed: Parsed = parse(block, interactions=how.interactions, ignore=how.ignore)
-        return parsed._replace(source=block.source)
+        return parsed._replace(source=block.source, end=block.end)
 
     return parse_block
 
@@ -160,24 +188,35 @@ def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Ite
 
 def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
     """The lines of a file, as many whole ones at a time as fit in ``size`` bytes, at least one."""
-    rest, line = b"", 1
-    while chunk := file.read(size):
-        whole = chunk.rfind(b"\n") + 1
-        if whole == 0:  # a line longer than a block: go on to its end
-            rest += chunk
-            continue
-        text = rest + chunk[:whole]
-        rest = chunk[whole:]
-        yield Block(np.frombuffer(text, np.uint8), source, line)
-        line += text.count(b"\n")
+    rest, line = bytearray(), 1
+    while True:
+        text = bytearray(len(rest) + size)
+        text[: len(rest)] = rest
+        end = _fill(text, len(rest), file)
+        if end == len(rest):
+            break
+        whole = text.rfind(b"\n", len(rest), end) + 1
+        rest = text[whole:end]
+        if whole:  # else a line longer than a block: go on to its end
+            yield Block(np.frombuffer(text, np.uint8, whole), source, line)
+            line += text.count(b"\n", 0, whole)
     if rest:
         yield Block(np.frombuffer(rest, np.uint8), source, line)
 
 
-def _decompressed(file: io.BufferedReader) -> BinaryIO:
+def _fill(buffer: bytearray, at: int, file: BinaryIO) -> int:
+    """Read from the file until the buffer is full from ``at`` on, or as far as it goes."""
+    with memoryview(buffer) as room:
+        while at < len(room):
+            n = cast("io.BufferedReader", file).readinto(room[at:])
+            if not n:
+                break
+            at += n
+    return at
+
+
+def _decompressed(head: bytes, file: io.BufferedReader) -> BinaryIO:
     """The file's text, whatever it is compressed with: told by its first bytes, not by its name."""
-    head = file.read(6)
-    file = _put_back(head, file)
     if head.startswith(b"\x1f\x8b"):
         return cast("BinaryIO", gzip.open(file))
     if head.startswith(b"BZh"):
@@ -186,7 +225,7 @@ def _decompressed(file: io.BufferedReader) -> BinaryIO:
         return cast("BinaryIO", lzma.open(file))
     if head.startswith(b"\x28\xb5\x2f\xfd"):
         stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
-        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", stream), BLOCK))
+        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", stream), PEEK))
     return cast("BinaryIO", file)
 
 
@@ -195,6 +234,7 @@ class _Joined(io.RawIOBase):
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = head, rest
+        self._done = 0
 
     def readable(self) -> bool:
         """It is there to be read."""
@@ -202,14 +242,22 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer from what is at hand."""
-        chunk = self._head[: len(buffer)] or self._rest.read(len(buffer))
-        self._head = self._head[len(chunk) :]
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
+        n = min(len(self._head), len(buffer))
+        if n:
+            buffer[:n] = self._head[:n]
+            self._head = self._head[n:]
+        else:
+            n = cast("io.BufferedReader", self._rest).readinto(buffer)
+        self._done += n
+        return n
+
+    def tell(self) -> int:
+        """How many bytes have been read, of a pipe too."""
+        return self._done
 
 
 def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
-    return io.BufferedReader(_Joined(head, file), BLOCK)
+    return io.BufferedReader(_Joined(head, file), PEEK)
 
 
 def _format_of(path: str, file: BinaryIO, how: Reading) -> tuple[str, BinaryIO]:

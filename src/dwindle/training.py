@@ -19,7 +19,7 @@ from dwindle.model import Model, load_checkpoint, save_checkpoint, settings_of
 from dwindle.progress import Progress, peak_memory
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
-from dwindle.stream import STDIN, Reading, kept_reading, read
+from dwindle.stream import STDIN, Position, Reading, kept_reading, read, size
 from dwindle.updates import Adaptive
 
 PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
@@ -90,15 +90,17 @@ def train(
     *,
     resume: bool = False,
     on_row: Callable[[Row], None] = lambda _: None,
+    on_batch: Callable[[Position], None] = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Learn from the data and write the model; returns what the run came to.
 
-    Every figure is measured before learning. ``on_row`` is called at 1, 2, 4, 8, ... examples. When
-    ``stopping`` says so, a checkpoint is written beside the model and `Interrupted` raised; with
+    Every figure is measured before learning. ``on_row`` is called at 1, 2, 4, 8, ... examples, and
+    ``on_batch`` with the place in the data at the beginning and after each batch. When ``stopping``
+    says so, a checkpoint is written beside the model and `Interrupted` raised; with
     ``resume`` such a run goes on, and its model is the same to the bit as if it had never stopped.
     """
-    run = _Run(list(paths), Path(model_path), training or Training(), on_row, stopping)
+    run = _Run(list(paths), Path(model_path), training or Training(), on_row, on_batch, stopping)
     if resume and run.checkpoint.exists():
         run.restore()
     return run.go()
@@ -113,6 +115,7 @@ class _Run:
         model_path: Path,
         training: Training,
         on_row: Callable[[Row], None],
+        on_batch: Callable[[Position], None],
         stopping: Callable[[], bool],
     ) -> None:
         if training.passes > 1 and STDIN in paths:
@@ -120,10 +123,12 @@ class _Run:
         if not model_path.absolute().parent.is_dir():
             raise DataError(f"{model_path}: there is no folder {model_path.parent} to write to")
         self.paths = paths
+        self.size = size(paths)
         self.model_path = model_path
         self.checkpoint = model_path.with_name(model_path.name + ".checkpoint")
         self.training = training
         self.on_row = on_row
+        self.on_batch = on_batch
         self.stopping = stopping
         self.learner: Learner | None = None
         self.progress: Progress | None = None
@@ -142,8 +147,10 @@ class _Run:
         training = self.training
         while self.pass_number < training.passes:
             everything = read(self.paths, training.reading)
+            self._place(0)
             for parsed in _after(everything, self.done_in_pass, self.bad_in_pass):
                 self._learn(parsed)
+                self._place(parsed.end)
                 if self.stopping():
                     self.save()
                     raise Interrupted(None if self.learner is None else self.checkpoint)
@@ -158,6 +165,14 @@ class _Run:
             if self.learner is not None:
                 self.learner.next_pass()
         return self._finish()
+
+    def _place(self, end: int) -> None:
+        """Tell how far the run has come: to the byte ``end`` of this pass."""
+        examples = 0 if self.progress is None else self.progress.examples
+        passes, before = self.training.passes, self.pass_number
+        done = before * (self.size or 0) + end
+        total = None if self.size is None else passes * self.size
+        self.on_batch(Position(examples, done, total, before + 1, passes))
 
     def _learn(self, parsed: Parsed) -> None:
         if parsed.bad:

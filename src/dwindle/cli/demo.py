@@ -5,9 +5,8 @@ import json
 import click
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-BAR = 24  # columns of the longest bar
+from dwindle.cli import weights
 
 
 @click.command(name="demo")
@@ -58,7 +57,4 @@ def command(seed: int, *, as_json: bool) -> None:
     out.print(
         f"\nThe whole model of the last row, {last.kept} weights (positive means malignant):\n"
     )
-    largest = max(map(abs, last.weights.values()))
-    for name, w in sorted(last.weights.items(), key=lambda item: -abs(item[1])):
-        bar = "█" * max(1, round(BAR * abs(w) / largest))
-        out.print(Text(f"{name:>25} {w:+8.4f} "), Text(bar, "red" if w > 0 else "blue"), sep="")
+    weights.show(sorted(last.weights.items(), key=lambda item: -abs(item[1])), out)

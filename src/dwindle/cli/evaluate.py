@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from dwindle.cli.options import data, for_json, reading, told_in_one_line
+from dwindle.cli.report import screen
 
 
 @click.command(name="evaluate")
@@ -23,10 +24,11 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
     from dwindle.predicting import evaluate
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
-    found = evaluate(model, paths, reading(settings), skip_bad=skip_bad)
+    with screen(bar=not as_json) as shown:
+        found = evaluate(model, paths, reading(settings), skip_bad=skip_bad, on_batch=shown.place)
     if as_json:
         click.echo(json.dumps(for_json(found)))
         return
     for name, value in found.items():
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
-        click.echo(f"{name.replace('_', ' '):<20} {shown:>14}")
+        number = f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
+        click.echo(f"{name.replace('_', ' '):<20} {number:>14}")

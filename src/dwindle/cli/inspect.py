@@ -1,18 +1,20 @@
 """``dwindle inspect``: the face of `Model.load`."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from dwindle.cli.options import told_in_one_line
-
-BAR = 24  # columns of the longest bar
+from dwindle.cli.options import for_json, told_in_one_line
+from dwindle.cli.report import counts, mapping
 
 
 @click.command(name="inspect")
 @click.argument("model")
-@click.option("--top", default=20, show_default=True, help="How many weights to show.")
+@click.option(
+    "--top", type=click.IntRange(0), default=20, show_default=True, help="How many weights to show."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON, all weights.")
 @told_in_one_line
 def command(model: str, *, top: int, as_json: bool) -> None:
@@ -22,44 +24,73 @@ def command(model: str, *, top: int, as_json: bool) -> None:
     Example:
       dwindle inspect ads.parquet --top 10
     """
-    from rich.console import Console
-    from rich.text import Text
-
     from dwindle.model import Model
+    from dwindle.names import shown
 
     found = Model.load(model)
     if as_json:
-        about: dict[str, Any] = {"settings": found.settings, "facts": found.facts}
-        said = about | {
+        said = {
+            "settings": found.settings,
+            "facts": for_json(found.facts),
             "intercept": found.intercept,
             "kept": len(found),
             "weights": found.weights(),
         }
         click.echo(json.dumps(said))
         return
-    out = Console(highlight=False)
-    for name, value in found.settings.items():
-        out.print(f"{name:<12} {_told(value)}", markup=False)
-    for name, value in found.facts.items():
-        out.print(f"{name.replace('_', ' '):<12} {_told(value)}", markup=False)
-    out.print(f"{'intercept':<12} {found.intercept:+.6g}")
-    out.print(f"{'kept':<12} {len(found):,}\n")
-    heaviest = list(found.weights().items())[:top]
-    wide = max((len(name) for name, _ in heaviest), default=0)
-    for name, w in heaviest:
-        bar = "█" * max(1, round(BAR * abs(w) / abs(heaviest[0][1])))
-        out.print(
-            Text(f"{name:>{wide}} {w:+12.6g} "), Text(bar, "red" if w > 0 else "blue"), sep=""
-        )
+    from rich.console import Console
+
+    from dwindle.cli.weights import plain, show
+
+    out = Console()
+    for line in (*_settings(found), "", *_outcome(found)):
+        click.echo(plain(line, out.encoding))
+    heaviest = list(zip(map(shown, found.names[:top]), found.weight[:top].tolist(), strict=True))
+    if heaviest:
+        click.echo()
+        show(heaviest, out)
     if len(found) > top:
-        out.print(f"\nand {len(found) - top:,} more: --top {len(found)} shows all")
+        click.echo(f"\nand {len(found) - top:,} more: --top {len(found)} shows all")
+
+
+def _settings(found: Any) -> Iterator[str]:
+    """What it was made with; of how data is read, what is not usual."""
+    from dwindle.stream import Reading, kept_reading
+
+    for name, value in found.settings.items():
+        if name != "intercept":
+            yield f"{name:<13} {_told(value)}"
+    if labels := mapping(found.facts.get("labels", {})):
+        yield f"labels        {labels}"
+    usual = kept_reading(Reading())
+    for name, value in found.facts.get("reading", usual).items():
+        if value != usual.get(name):
+            yield f"{name.replace('_', ' '):<13} {_told(value)}"
+
+
+def _outcome(found: Any) -> Iterator[str]:
+    """What came of it, in the words of the training's summary."""
+    facts = {"seen": None, "peak_live": None} | found.facts
+    yield from counts(len(found), facts.pop("seen"), facts.pop("peak_live"))
+    for name, value in facts.items():
+        if name not in {"labels", "reading"}:
+            yield f"{name.replace('_', ' '):<13} {_told(value)}"
+    has = found.settings["intercept"]
+    yield f"intercept     {f'{found.intercept:+.6g}' if has else 'none'}"
 
 
 def _told(value: Any) -> str:
-    """A setting as one would write it."""
-    if isinstance(value, dict):
-        if len(value) == 1 and isinstance(next(iter(value.values())), dict):
+    """A setting or a fact as one would write it."""
+    match value:
+        case dict() if [*map(type, value.values())] == [dict]:  # an ingredient
             [(name, fields)] = value.items()
             return f"{name}({', '.join(f'{k}={v}' for k, v in fields.items())})"
-        return ", ".join(f"{k}: {v}" for k, v in value.items())
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        case list():
+            return ", ".join("*".join(v) if isinstance(v, list) else str(v) for v in value)
+        case bool():
+            return str(value)
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.6g}"
+    return str(value)

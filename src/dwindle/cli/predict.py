@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from dwindle.cli.options import data, reading, told_in_one_line
+from dwindle.cli.report import screen
 
 
 @click.command(name="predict")
@@ -30,16 +31,20 @@ def command(
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     kind = "probability" if proba else "label" if label else "score"
     skipped = 0
-    parts = predict(model, paths, reading(settings), kind=kind, skip_bad=skip_bad)
-    with click.open_file(output, "w") as out:
-        for part in parts:
-            skipped += part.skipped
-            numbers = [f"{p:.9g}" for p in part.prediction]
-            if tags and part.tags is not None:
-                numbers = [
-                    f"{p} {tag}" if tag else p for p, tag in zip(numbers, part.tags, strict=True)
-                ]
-            out.write("".join(f"{line}\n" for line in numbers))
+    with screen(bar=output != "-") as shown:
+        parts = predict(
+            model, paths, reading(settings), kind=kind, skip_bad=skip_bad, on_batch=shown.place
+        )
+        with click.open_file(output, "w") as out:
+            for part in parts:
+                skipped += part.skipped
+                numbers = [f"{p:.9g}" for p in part.prediction]
+                if tags and part.tags is not None:
+                    numbers = [
+                        f"{p} {tag}" if tag else p
+                        for p, tag in zip(numbers, part.tags, strict=True)
+                    ]
+                out.write("".join(f"{line}\n" for line in numbers))
     if skipped:
         click.echo(f"dwindle: skipped {skipped:,} bad lines", err=True)
     sys.stdout.flush()

@@ -1,16 +1,15 @@
 """``dwindle train``: the face of `dwindle.training.train`."""
 
-import json
 import signal
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from dwindle.cli.options import LOSSES, data, features, for_json, reading, told_in_one_line
+from dwindle.cli.options import LOSSES, data, features, reading, told_in_one_line
+from dwindle.cli.report import Report, screen
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
 from dwindle.updates import Adaptive, Plain
@@ -87,16 +86,18 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    report = _Report(as_json=as_json, quiet=quiet)
     try:
-        summary = train(
-            paths,
-            model,
-            training,
-            resume=resume,
-            on_row=report.row,
-            stopping=lambda: bool(asked_to_stop),
-        )
+        with screen(bar=not (as_json or quiet)) as shown:
+            report = Report(shown, as_json=as_json, quiet=quiet)
+            summary = train(
+                paths,
+                model,
+                training,
+                resume=resume,
+                on_row=report.row,
+                on_batch=shown.place,
+                stopping=lambda: bool(asked_to_stop),
+            )
     except Interrupted as interrupted:
         told = (
             f"{interrupted.checkpoint} is written: repeat the command with --resume to go on"
@@ -175,57 +176,3 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         given = [ctx.get_parameter_source(option) for option in options]
         if ParameterSource.COMMANDLINE not in given:
             setattr(training, name, there[name])
-
-
-class _Report:
-    """The table while it goes on, and the summary."""
-
-    HEADINGS = ("examples", "loss", "since last", "AUC", "alive", "seen")
-
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
-        self.as_json = as_json
-        self.quiet = quiet
-        self.begun = False
-
-    def row(self, row: Any) -> None:
-        """One line of the table."""
-        if self.as_json:
-            click.echo(json.dumps(for_json(row._asdict())))
-        elif not self.quiet:
-            if not self.begun:
-                click.echo(
-                    "{:>12} {:>10} {:>10} {:>8} {:>11} {:>12}".format(*self.HEADINGS), err=True
-                )
-                self.begun = True
-            auc = f"{row.auc:8.4f}" if row.auc == row.auc else " " * 8
-            click.echo(
-                f"{row.examples:12,} {row.loss:10.4f} {row.since_last:10.4f} {auc} "
-                f"{row.alive:11,} {'~' + format(row.seen, ','):>12}",
-                err=True,
-            )
-
-    def summary(self, summary: Any, model: str) -> None:
-        """What the run came to."""
-        if self.as_json:
-            click.echo(json.dumps(for_json(asdict(summary))))
-        if self.as_json or self.quiet:
-            return
-        s = summary
-        share = s.kept / s.seen if s.seen else 0.0
-        mapping = ", ".join(f"{label} is {sign:+g}" for label, sign in s.labels.items())
-        lines = [
-            "",
-            f"kept          {s.kept:,} of ~{s.seen:,} features ({share:.2%})",
-            f"alive         {s.peak_live:,} features at the peak",
-            f"loss          {s.loss:.6f} {s.loss_name.lower()}",
-            f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
-            *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
-            *([f"labels        {mapping}"] if mapping else []),
-            f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
-            f"memory        {s.peak_memory_bytes / 1e6:,.0f} MB at the peak",
-            f"model         {model}, {s.model_bytes:,} bytes",
-        ]
-        if s.skipped:
-            lines.append(f"skipped       {s.skipped:,} bad lines, such as")
-            lines += [f"              {line}" for line in s.bad_lines]
-        click.echo("\n".join(lines), err=True)

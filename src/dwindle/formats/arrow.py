@@ -23,6 +23,9 @@ from dwindle.formats.columns import (
 )
 from dwindle.formats.faults import quoted
 
+# The batches of the columns of these names, each with the share of the file read by its end.
+Read = Callable[[list[str]], Iterator[tuple[pa.RecordBatch, float]]]
+
 
 def batches(
     path: str,
@@ -50,14 +53,15 @@ def batches(
     else:
         roles(schema.names, path, label_column, weight_column, interactions, ignore)
         wanted = _wanted(schema.names, path, {label_column, weight_column}, ignore, columns)
-    first = 1
-    for table in read(wanted):
+    first, size = 1, Path(path).stat().st_size
+    for table, share in read(wanted):
+        end = int(share * size)
         for begin in range(0, table.num_rows, MOST_ROWS):
             part = table[begin : begin + MOST_ROWS]
             line = np.arange(first, first + part.num_rows)
             first += part.num_rows
             if is_list_form(schema):
-                yield from_arrow(part, path, line)
+                yield from_arrow(part, path, line)._replace(end=end)
             else:
                 yield wide(
                     part,
@@ -66,7 +70,7 @@ def batches(
                     weight_column=weight_column,
                     interactions=interactions,
                     line=line,
-                )
+                )._replace(end=end)
 
 
 def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
@@ -115,7 +119,7 @@ def _wanted(
     return [name for name in names if name in features or name in said]
 
 
-def _opened(path: str) -> tuple[pa.Schema, Callable[[list[str]], Iterator[pa.RecordBatch]]]:
+def _opened(path: str) -> tuple[pa.Schema, Read]:
     """The schema of a file, and what reads the columns of these names."""
     with Path(path).open("rb") as file:
         magic = file.read(8)
@@ -138,30 +142,32 @@ def _blaming(path: str) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read: {error}") from error
 
 
-def _parquet(path: str) -> tuple[pa.Schema, Callable[[list[str]], Iterator[pa.RecordBatch]]]:
+def _parquet(path: str) -> tuple[pa.Schema, Read]:
     schema = pq.read_schema(path)
 
-    def read(wanted: list[str]) -> Iterator[pa.RecordBatch]:
+    def read(wanted: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         text = [f.name for f in schema if f.type in {pa.string(), pa.large_string()}]
         with _blaming(path), pq.ParquetFile(path, read_dictionary=text) as file:
-            yield from file.iter_batches(MOST_ROWS, columns=wanted)
+            done = 0
+            for batch in file.iter_batches(MOST_ROWS, columns=wanted):
+                done += batch.num_rows
+                yield batch, done / file.metadata.num_rows
 
     return schema, read
 
 
-def _ipc(
-    path: str, opened: Callable[..., Any]
-) -> tuple[pa.Schema, Callable[[list[str]], Iterator[pa.RecordBatch]]]:
+def _ipc(path: str, opened: Callable[..., Any]) -> tuple[pa.Schema, Read]:
     with pa.memory_map(path) as file, opened(file) as reader:
         schema = reader.schema
 
-    def read(wanted: list[str]) -> Iterator[pa.RecordBatch]:
+    def read(wanted: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         places = [schema.get_field_index(name) for name in wanted]
         options = pa.ipc.IpcReadOptions(included_fields=places)
         with _blaming(path), pa.memory_map(path) as file, opened(file, options=options) as reader:
             if hasattr(reader, "get_batch"):
-                yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+                n = reader.num_record_batches
+                yield from ((reader.get_batch(i), (i + 1) / n) for i in range(n))
             else:
-                yield from reader
+                yield from ((batch, file.tell() / file.size()) for batch in reader)
 
     return schema, read

@@ -16,6 +16,7 @@ class Block(NamedTuple):
     data: NDArray[np.uint8]
     source: str  # what messages call it: a path, or "stdin"
     line: int = 1  # the number of the block's first line
+    end: int = 0  # bytes of the source, compressed as it is, read by the block's end
 
 
 class BadLine(NamedTuple):
@@ -37,6 +38,7 @@ class Parsed(NamedTuple):
     bad: list[BadLine]
     tags: Sequence[str] | None = None  # of each example, "" for none; None if no line has one
     source: str = ""  # where the lines are
+    end: int = 0  # bytes read by the end of it: of all sources, once `stream.read` has added up
 
     def n_bad(self, *, skip_bad: bool) -> int:
         """How many lines were not examples; unless they may be skipped, the first is an error."""

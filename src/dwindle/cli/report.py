@@ -1,0 +1,115 @@
+"""What commands show while they go on, and what a training run came to."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, Protocol
+
+import click
+
+from dwindle.cli.options import for_json
+
+
+class Screen(Protocol):
+    """Where lines are printed, and where it is shown how far the data has been read."""
+
+    def line(self, text: str) -> None:
+        """Print a line."""
+
+    def place(self, position: Any) -> None:
+        """The data has been read so far."""
+
+
+class Log:
+    """Standard error, without a bar."""
+
+    def line(self, text: str) -> None:
+        """Print a line."""
+        click.echo(text, err=True)
+
+    def place(self, position: Any) -> None:
+        """Of no interest."""
+
+
+@contextmanager
+def screen(*, bar: bool) -> Iterator[Screen]:
+    """Standard error, with a bar if that is wanted and it is a terminal that can show one."""
+    if bar and sys.stderr.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}:
+        from dwindle.cli.bar import Bar
+
+        shown = Bar()
+        try:
+            yield shown
+        finally:
+            shown.close()
+    else:
+        yield Log()
+
+
+def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
+    """How many features a model kept and, if that is known, of how many."""
+    if seen is None:
+        yield f"kept          {kept:,} features"
+    else:
+        share = min(1.0, kept / seen) if seen else 0.0  # what was seen is an estimate
+        yield f"kept          {kept:,} of ~{seen:,} features ({share:.2%})"
+    if peak_live is not None:
+        yield f"alive         {peak_live:,} features at the peak"
+
+
+def mapping(labels: Mapping[str, float]) -> str:
+    """Which label stands for which class."""
+    return ", ".join(f"{label} is {sign:+g}" for label, sign in labels.items())
+
+
+class Report:
+    """The table while it goes on, and the summary."""
+
+    HEADINGS = ("examples", "loss", "since last", "AUC", "alive", "seen")
+
+    def __init__(self, screen: Screen, *, as_json: bool, quiet: bool) -> None:
+        self.screen = screen
+        self.as_json = as_json
+        self.quiet = quiet
+        self.begun = False
+
+    def row(self, row: Any) -> None:
+        """One line of the table."""
+        if self.as_json:
+            click.echo(json.dumps(for_json(row._asdict())))
+        elif not self.quiet:
+            if not self.begun:
+                self.screen.line("{:>12} {:>10} {:>10} {:>8} {:>11} {:>12}".format(*self.HEADINGS))
+                self.begun = True
+            auc = f"{row.auc:8.4f}" if row.auc == row.auc else " " * 8
+            self.screen.line(
+                f"{row.examples:12,} {row.loss:10.4f} {row.since_last:10.4f} {auc} "
+                f"{row.alive:11,} {'~' + format(row.seen, ','):>12}"
+            )
+
+    def summary(self, summary: Any, model: str) -> None:
+        """What the run came to."""
+        if self.as_json:
+            click.echo(json.dumps(for_json(asdict(summary))))
+        if self.as_json or self.quiet:
+            return
+        s = summary
+        labels = mapping(s.labels)
+        lines = [
+            "",
+            *counts(s.kept, s.seen, s.peak_live),
+            f"loss          {s.loss:.6f} {s.loss_name.lower()}",
+            f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
+            *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
+            *([f"labels        {labels}"] if labels else []),
+            f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
+            f"memory        {s.peak_memory_bytes / 1e6:,.0f} MB at the peak",
+            f"model         {model}, {s.model_bytes:,} bytes",
+        ]
+        if s.skipped:
+            lines.append(f"skipped       {s.skipped:,} bad lines, such as")
+            lines += [f"              {line}" for line in s.bad_lines]
+        click.echo("\n".join(lines), err=True)

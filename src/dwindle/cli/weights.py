@@ -1,0 +1,71 @@
+"""Weights as a picture: the name of each, its number, and a bar to one side of zero."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len, chop_cells
+from rich.console import Console
+from rich.text import Text
+
+WIDEST = 24  # columns from the end of the longest bar below zero to that of the one above
+SHORTEST = 8  # columns of a name, however narrow the terminal
+
+
+def show(weights: Sequence[tuple[str, float]], out: Console) -> None:
+    """Print a line for each weight, of at least one; on a terminal long names lose their middle."""
+    marks = _Marks(out.encoding)
+    names = [plain(name, out.encoding) for name, _ in weights]
+    values = [w for _, w in weights]
+    numbers = _aligned(values)
+    scale = WIDEST / (max(0.0, *values) - min(0.0, *values))
+    bars = [marks.bar(scale * w) for w in values]
+    before = max(len(bar) if w < 0 else 0 for bar, w in zip(bars, values, strict=True))
+    wide = max(map(cell_len, names))
+    if out.is_terminal:
+        room = out.width - len(numbers[0]) - WIDEST - len("  | ") - 1  # a half is rounded up
+        wide = min(wide, max(SHORTEST, room))
+    for name, number, bar, w in zip(names, numbers, bars, values, strict=True):
+        short = _short(name, wide, marks.gap)
+        line = Text(" " * (wide - cell_len(short)) + f"{short} {number} ")
+        line.append(f"{'' if w > 0 else bar:>{before}}", "blue")
+        line.append(marks.zero)
+        line.append(bar if w > 0 else "", "red")
+        out.print(line, soft_wrap=True)
+
+
+class _Marks:
+    """What bars are made of: blocks, or plain ASCII where the encoding has none."""
+
+    def __init__(self, encoding: str) -> None:
+        self.full, self.half_below, self.half_above, self.zero, self.gap = "█▐▌│…"
+        try:
+            "█▐▌│…".encode(encoding)
+        except UnicodeEncodeError:
+            self.full, self.half_below, self.half_above, self.zero, self.gap = "#--|~"
+
+    def bar(self, columns: float) -> str:
+        """So many columns to either side of zero, to the half, which is the least."""
+        halves = max(1, round(2 * abs(columns)))
+        full, half = self.full * (halves // 2), halves % 2
+        return full + self.half_above * half if columns > 0 else self.half_below * half + full
+
+
+def _aligned(weights: list[float]) -> list[str]:
+    """With six digits each, their points one below the other."""
+    parts = [f"{w:+#.6g}".split(".") for w in weights]
+    before, after = (max(len(part[k]) for part in parts) for k in (0, 1))
+    return [f"{whole:>{before}}.{rest:<{after}}" for whole, rest in parts]
+
+
+def plain(name: str, encoding: str) -> str:
+    """The name with what would move the cursor, or what the encoding cannot show, spelt out."""
+    seen = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+    return seen.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _short(name: str, columns: int, gap: str) -> str:
+    """The name in so many columns: its middle is left out, for names differ at their ends."""
+    if cell_len(name) <= columns:
+        return name
+    tail = (columns - 1) // 2
+    head = chop_cells(name, columns - 1 - tail)[0]
+    return head + gap + chop_cells(name[::-1], tail)[0][::-1]
