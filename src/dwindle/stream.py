@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dwindle.errors import DataError
 from dwindle.formats.block import Block, Parsed
@@ -188,30 +189,32 @@ def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Ite
 
 def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
     """The lines of a file, as many whole ones at a time as fit in ``size`` bytes, at least one."""
-    rest, line = bytearray(), 1
+    from dwindle.formats.scan import last_line, n_lines  # noqa: PLC0415  (it imports Numba)
+
+    rest, line = np.empty(0, np.uint8), 1
     while True:
-        text = bytearray(len(rest) + size)
+        text = np.empty(len(rest) + size, np.uint8)
         text[: len(rest)] = rest
         end = _fill(text, len(rest), file)
         if end == len(rest):
             break
-        whole = text.rfind(b"\n", len(rest), end) + 1
-        rest = text[whole:end]
+        whole = last_line(text[len(rest) : end])
         if whole:  # else a line longer than a block: go on to its end
-            yield Block(np.frombuffer(text, np.uint8, whole), source, line)
-            line += text.count(b"\n", 0, whole)
-    if rest:
-        yield Block(np.frombuffer(rest, np.uint8), source, line)
+            whole += len(rest)
+            yield Block(text[:whole], source, line)
+            line += n_lines(text[:whole])
+        rest = text[whole:end]
+    if len(rest):
+        yield Block(rest, source, line)
 
 
-def _fill(buffer: bytearray, at: int, file: BinaryIO) -> int:
+def _fill(buffer: NDArray[np.uint8], at: int, file: BinaryIO) -> int:
     """Read from the file until the buffer is full from ``at`` on, or as far as it goes."""
-    with memoryview(buffer) as room:
-        while at < len(room):
-            n = cast("io.BufferedReader", file).readinto(room[at:])
-            if not n:
-                break
-            at += n
+    while at < len(buffer):
+        n = cast("io.BufferedReader", file).readinto(buffer[at:].data)
+        if not n:
+            break
+        at += n
     return at
 
 

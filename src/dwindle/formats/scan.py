@@ -92,6 +92,24 @@ def _counts(data: Any) -> tuple[int, int, int, int]:
 
 
 @compiled
+def last_line(data: Any) -> int:
+    """Where the last line ends, or 0 if none does."""
+    n = len(data)
+    while n > 0 and data[n - 1] != NEWLINE:
+        n -= 1
+    return n
+
+
+@compiled
+def n_lines(data: Any) -> int:
+    """How many lines end."""
+    n = 0
+    for c in data:
+        n += c == NEWLINE
+    return n
+
+
+@compiled
 def _is_odd(data: Any) -> bool:
     n = len(data)
     odd = 0
