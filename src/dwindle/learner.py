@@ -209,15 +209,7 @@ class Learner:
         if batch.label is None:
             raise DataError("there is nothing to learn: the batch has no labels")
         importance = _or_all(batch.importance, 1.0, batch)
-        accepts = getattr(self.loss, "accepts", None)
-        if accepts is not None:
-            bad = ~accepts(batch.label) & (importance > 0)
-            if bad.any():
-                i = int(np.argmax(bad))
-                name = type(self.loss).__name__
-                raise DataError(
-                    f"with {name} a label must be {self.loss.wants}, got {batch.label[i]:g}", i
-                )
+        check_labels(self.loss, batch.label, importance)
         return batch.label, importance
 
     def _wind(self, *, next_pass: bool = False) -> None:
@@ -230,6 +222,16 @@ class Learner:
             clock.open()
         if clock.size != size:
             self.table.settle(now, size)
+
+
+def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
+    """Refuse, by its place, a label that the loss is not defined for."""
+    accepts = getattr(loss, "accepts", None)
+    bad = np.False_ if accepts is None else ~accepts(label) & (importance > 0)
+    if bad.any():
+        i = int(np.argmax(bad))
+        name = type(loss).__name__
+        raise DataError(f"with {name} a label must be {loss.wants}, got {label[i]:g}", i)
 
 
 def _or_all(given: NDArray[np.float32] | None, default: float, batch: Batch) -> NDArray[np.float32]:

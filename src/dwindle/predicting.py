@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
-from dwindle.losses import Hinge, Logistic
+from dwindle.learner import check_labels
+from dwindle.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
@@ -57,8 +58,13 @@ def evaluate(
     *,
     skip_bad: bool = False,
     on_batch: Callable[[Position], None] = lambda _: None,
-) -> dict[str, float | int]:
-    """How good a model is on labelled data: loss and, as fits the loss, accuracy, AUC or RMSE."""
+) -> dict[str, Any]:
+    """How good a model is on labelled data: its loss, and what else fits that loss.
+
+    Two classes have an accuracy and an AUC, a quantile has a coverage: the share of labels at or
+    below the prediction, which should be tau. Else there is an RMSE. An example of importance 2
+    counts as two.
+    """
     trained = Model.load(model)
     loss = trained.loss
     labels = Labels({float(k): v for k, v in trained.facts.get("labels", {}).items()})
@@ -73,9 +79,15 @@ def evaluate(
             raise DataError(f"{parsed.source}: there are no labels to compare with")
         batch = parsed.batch
         ones = np.ones(batch.n_examples, np.float32)
+        weight = ones if batch.importance is None else batch.importance
+        try:
+            check_labels(loss, label, weight)
+        except DataError as error:
+            line = parsed.line[error.example or 0]
+            raise DataError(f"{parsed.source}:{line}: {error.what}") from None
         scores.append(trained.predict(batch))
         truths.append(label)
-        weights.append(ones if batch.importance is None else batch.importance)
+        weights.append(weight)
     known = [weight > 0 for weight in weights]
     if not any(map(np.any, known)):
         raise DataError(f"{' '.join(paths)}: no labelled examples to evaluate on")
@@ -85,18 +97,25 @@ def evaluate(
     )
     counts = LabelCounts()
     counts.add(y, h)
+    h = h.astype(np.float64)
     value = kernels.values.of(loss)(loss, p, y)
-    found: dict[str, float | int] = {
+    found: dict[str, Any] = {
         "examples": len(p),
+        "loss_name": type(loss).__name__,
         "loss": float(np.average(value, weights=h)),
         "best_constant_loss": counts.best_constant(loss)[1],
     }
     if isinstance(loss, Logistic | Hinge):
-        found |= {"accuracy": accuracy(p, y), "auc": auc(p, y)}
+        found |= {"accuracy": accuracy(p, y, h), "auc": auc(p, y, h)}
         if isinstance(loss, Logistic):
             found["log_loss"] = found["loss"]
+    elif isinstance(loss, Quantile):
+        found["coverage"] = float(np.average(y <= p, weights=h))
     else:
-        found["rmse"] = float(np.sqrt(np.average((p - y) ** 2, weights=h)))
+        mean = (
+            np.exp(np.minimum(p, 300.0)) if isinstance(loss, Poisson) else p
+        )  # finite, squared too
+        found["rmse"] = float(np.sqrt(np.average((mean - y) ** 2, weights=h)))
     return found | {"kept": len(trained), "skipped": skipped}
 
 

@@ -1,6 +1,7 @@
 """``dwindle evaluate``: the face of `dwindle.predicting.evaluate`."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -29,6 +30,23 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
     if as_json:
         click.echo(json.dumps(for_json(found)))
         return
-    for name, value in found.items():
-        number = f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
-        click.echo(f"{name.replace('_', ' '):<20} {number:>14}")
+    click.echo("\n".join(_lines(found)))
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    """In the words of the training's summary."""
+    yield f"examples      {found['examples']:,}"
+    also = ", the log loss" if "log_loss" in found else ""
+    yield f"loss          {found['loss']:.6f} {found['loss_name'].lower()}{also}"
+    yield f"constant      {found['best_constant_loss']:.6f} is the best constant's loss"
+    if "accuracy" in found:
+        yield f"accuracy      {found['accuracy']:.6f}"
+        area = f"{found['auc']:.6f}" if found["auc"] == found["auc"] else "none: one class only"
+        yield f"AUC           {area}"
+    if "coverage" in found:
+        yield f"coverage      {found['coverage']:.6f} of the labels are at or below the prediction"
+    if "rmse" in found:
+        yield f"RMSE          {found['rmse']:.6f}"
+    yield f"kept          {found['kept']:,} features"
+    if found["skipped"]:
+        yield f"skipped       {found['skipped']:,} bad lines"

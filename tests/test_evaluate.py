@@ -1,0 +1,152 @@
+"""Whether `dwindle evaluate` says what is true."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dwindle import DataError
+from dwindle.cli.options import LOSSES
+from dwindle.metrics import accuracy, auc
+from dwindle.predicting import evaluate, predict
+from dwindle.training import Training, train
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(800, 3))
+SCORE = X @ [1.0, -0.5, 0.0]
+LABELS = {
+    "logistic": np.where(SCORE + RNG.logistic(size=800) > 0, 1, -1),
+    "hinge": np.where(SCORE + RNG.logistic(size=800) > 0, 1, -1),
+    "squared": 3 + 2 * SCORE + RNG.normal(size=800),
+    "huber": 3 + 2 * SCORE + RNG.normal(size=800),
+    "quantile": 3 + 2 * SCORE + RNG.normal(size=800),
+    "poisson": RNG.poisson(np.exp(0.5 * SCORE)),
+    "clipped-squared": 1 / (1 + np.exp(-SCORE)),
+}
+FITS = {"logistic": {"accuracy", "auc", "log_loss"}, "hinge": {"accuracy", "auc"}}
+FITS |= {"quantile": {"coverage"}}
+
+
+def write(path, labels, importance=None):
+    lines = [
+        f"{y:.6g} {'' if importance is None else importance[i]} | "
+        + " ".join(f"x{j}:{v:.4f}" for j, v in enumerate(x))
+        for i, (y, x) in enumerate(zip(labels, X, strict=True))
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_every_loss_has_an_evaluation():
+    assert LABELS.keys() == LOSSES.keys() - {"auto"}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_the_figures_are_those_that_fit_the_loss(tmp_path, name):
+    data, y = write(tmp_path / "a.vw", LABELS[name]), LABELS[name].astype(np.float32)
+    train([data], tmp_path / "m", Training(loss=LOSSES[name]))
+    found = evaluate(tmp_path / "m", [data])
+    p = np.concatenate([part.prediction for part in predict(tmp_path / "m", [data])])
+    common = {"examples", "loss_name", "loss", "best_constant_loss", "kept", "skipped"}
+    assert found.keys() == common | FITS.get(name, {"rmse"})
+    assert found["loss"] < found["best_constant_loss"]
+    if "accuracy" in found:
+        assert found["accuracy"] == np.mean((p > 0) == (y > 0))
+        pairs = np.sign(p[y > 0][:, None] - p[y < 0])
+        assert found["auc"] == pytest.approx(np.mean(pairs / 2 + 0.5), abs=1e-12)
+    if name == "poisson":  # whose prediction is the logarithm of the mean
+        assert found["rmse"] == pytest.approx(np.sqrt(np.mean((np.exp(p) - y) ** 2)))
+        assert found["rmse"] < np.std(y)
+    elif "rmse" in found:
+        assert found["rmse"] == pytest.approx(np.sqrt(np.mean((p - y) ** 2)), rel=1e-6)
+    if "coverage" in found:
+        assert found["coverage"] == np.mean(y <= p)
+        assert abs(found["coverage"] - 0.5) < 0.1
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared", "quantile"])
+def test_an_example_of_importance_2_counts_as_two_in_every_figure(tmp_path, name):
+    importance = RNG.integers(0, 4, 800)
+    data = write(tmp_path / "a.vw", LABELS[name], importance)
+    train([data], tmp_path / "m", Training(loss=LOSSES[name]))
+    lines = (tmp_path / "a.vw").read_text().splitlines(keepends=True)
+    again = (
+        line.split(" ", 2) for line, n in zip(lines, importance, strict=True) for _ in range(n)
+    )
+    (tmp_path / "b.vw").write_text("".join(f"{y} {rest}" for y, _, rest in again))
+    weighted = evaluate(tmp_path / "m", [data])
+    repeated = evaluate(tmp_path / "m", [str(tmp_path / "b.vw")])
+    assert weighted.pop("examples") == np.count_nonzero(importance)
+    assert repeated.pop("examples") == importance.sum()
+    assert weighted.pop("loss_name") == repeated.pop("loss_name")
+    assert weighted == pytest.approx(repeated, rel=1e-9)  # sums in another order
+
+
+def test_one_class_has_an_accuracy_but_no_auc():
+    assert math.isnan(auc([1.0, 2.0], [1, 1]))
+    assert accuracy([1.0, -2.0], [1, 1]) == 0.5
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name in ("logistic", "poisson", "quantile"):
+        data = write(folder / f"{name}.vw", LABELS[name])
+        train([data], folder / name, Training(loss=LOSSES[name]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "message"),
+    [
+        ("logistic", "| x0\n| x1\n", "no labelled examples to evaluate on"),
+        ("logistic", "", "no labelled examples to evaluate on"),
+        ("logistic", "1 | x0\n2.5 | x1\n", r"a\.vw:2: expected a label of two classes"),
+        (
+            "poisson",
+            "1 | x0\n-1 | x1\n",
+            r"a\.vw:2: with Poisson a label must be 0 or more, got -1",
+        ),
+        ("poisson", "1 | x0\n1|x1\n", r"a\.vw:2: label '1' touches '\|'"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_told(models, tmp_path, model, text, message):
+    (tmp_path / "a.vw").write_text(text)
+    with pytest.raises(DataError, match=message):
+        evaluate(models / model, [str(tmp_path / "a.vw")])
+
+
+def lines(*args):
+    done = subprocess.run(
+        [sys.executable, "-m", "dwindle", "evaluate", *map(str, args)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_the_lines_say_what_the_numbers_are(models, tmp_path):
+    found = evaluate(models / "logistic", [str(models / "logistic.vw")])
+    assert lines(models / "logistic", models / "logistic.vw") == [
+        "examples      800",
+        f"loss          {found['loss']:.6f} logistic, the log loss",
+        f"constant      {found['best_constant_loss']:.6f} is the best constant's loss",
+        f"accuracy      {found['accuracy']:.6f}",
+        f"AUC           {found['auc']:.6f}",
+        "kept          3 features",
+    ]
+    (tmp_path / "one.vw").write_text("1 | x0\n1|x1\n")
+    told = lines(models / "logistic", tmp_path / "one.vw", "--skip-bad")
+    assert told[4:] == [
+        "AUC           none: one class only",
+        "kept          3 features",
+        "skipped       1 bad lines",
+    ]
+    [said] = lines(models / "logistic", tmp_path / "one.vw", "--skip-bad", "--json")
+    assert json.loads(said)["auc"] is None
+    assert lines(models / "quantile", models / "quantile.vw")[3].startswith("coverage      0.")
+    assert lines(models / "poisson", models / "poisson.vw")[3].startswith("RMSE          ")
