@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -27,7 +27,7 @@ from dwindle import kernels
 from dwindle.batch import Batch
 from dwindle.errors import DataError, DivergedError
 from dwindle.learner import Learner
-from dwindle.names import shown, split
+from dwindle.names import shown, split, valid
 from dwindle.registry import known_class
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Unshrunk
@@ -75,6 +75,10 @@ class Model:
     def loss(self) -> Any:
         """The loss it was trained with."""
         return _ingredient(self.settings["loss"])
+
+    def heaviest(self, n: int | None) -> "Model":
+        """The same with its n heaviest features; None is all."""
+        return replace(self, key=self.key[:n], weight=self.weight[:n], names=self.names[:n])
 
     def weights(self) -> dict[str, float]:
         """The weight of each feature by name, heaviest first."""
@@ -231,15 +235,8 @@ def _number(value: Any) -> Any:
 
 
 def _name_columns(names: list[str]) -> dict[str, list[str]]:
-    pairs = [split(_valid(name)) for name in names]
+    pairs = [split(valid(name)) for name in names]
     return {"namespace": [pair[0] for pair in pairs], "feature": [pair[1] for pair in pairs]}
-
-
-def _valid(name: str) -> str:
-    """A name that was not UTF-8, made so for other programs; its key is still the right one."""
-    return (
-        name if name.isascii() else name.encode("utf-8", "surrogateescape").decode(errors="replace")
-    )
 
 
 def _names(table: pa.Table) -> list[str]:

@@ -18,6 +18,13 @@ def split(name: str) -> tuple[str, str]:
     return namespace, feature
 
 
+def valid(name: str) -> str:
+    """A name that was not UTF-8, made so for other programs; its key is still the right one."""
+    return (
+        name if name.isascii() else name.encode("utf-8", "surrogateescape").decode(errors="replace")
+    )
+
+
 def taken(names: Sequence[str], where: NDArray[np.int64]) -> list[str]:
     """The names at these places; a sequence that can make many at once is asked to."""
     take = getattr(names, "take", None)

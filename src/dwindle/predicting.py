@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
+from dwindle.labels import Labels
 from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
 from dwindle.stream import Reading, as_before, read
-from dwindle.training import Labels
 
 
 class Predictions(NamedTuple):

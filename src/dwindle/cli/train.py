@@ -22,6 +22,8 @@ GROUPS = {
     "update": ("update",),
     "rate": ("rate", "power", "pass_decay"),
     "passes": ("passes",),
+    "holdout": ("holdout",),
+    "patience": ("patience",),
     "reading": ("interactions", "ignore", "label_column", "weight_column"),
 }
 
@@ -51,6 +53,16 @@ GROUPS = {
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="Over the data."
 )
 @click.option("--pass-decay", default=1.0, show_default=True, help="Of the rate, after each pass.")
+@click.option(
+    "--holdout", metavar="N|FILE",
+    help="Do not learn from every N-th example, or from a file: measure on them after each pass, "
+    "and write the model of the best pass.",
+)  # fmt: skip
+@click.option(
+    "--patience", type=click.IntRange(1), default=3, show_default=True,
+    help="End when the holdout loss was not smaller for N passes in a row. It often falls again "
+    "after one or two that were worse, and waiting costs only time: the best pass is kept.",
+)  # fmt: skip
 @click.option(
     "--keep", type=click.IntRange(0), help="Keep exactly the N heaviest features at the end."
 )
@@ -95,6 +107,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
             training,
             resume=resume,
             on_row=report.row,
+            on_pass=report.measured,
+            on_note=report.note,
             stopping=lambda: bool(asked_to_stop),
         )
     except Interrupted as interrupted:
@@ -131,10 +145,18 @@ def _training(settings: dict[str, Any]) -> Any:
         rate=Schedule(
             settings.pop("rate"), settings.pop("power"), pass_decay=settings.pop("pass_decay")
         ),
+        holdout=_number_or_file(settings.pop("holdout")),
         checkpoint_every=_interval(settings.pop("checkpoint_every")),
         reading=how,
         **settings,
     )
+
+
+def _number_or_file(text: str | None) -> int | str | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return text
 
 
 def _interval(text: str | None) -> Any:
@@ -169,6 +191,8 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         "update": learner.update,
         "rate": learner.schedule,
         "passes": facts["passes"],
+        "holdout": facts["holdout"],
+        "patience": facts["patience"],
         "reading": as_before(facts["reading"], training.reading),
     }
     for name, options in GROUPS.items():
@@ -204,6 +228,23 @@ class _Report:
                 err=True,
             )
 
+    def measured(self, row: Any) -> None:
+        """How good the model was after a pass."""
+        if self.as_json:
+            fields = row._asdict()
+            click.echo(json.dumps(for_json({"pass": fields.pop("number")} | fields)))
+        elif not self.quiet:
+            auc = f", AUC {row.holdout_auc:.4f}" if row.holdout_auc == row.holdout_auc else ""
+            best = ", best so far" if row.best else ""
+            click.echo(
+                f"pass {row.number}: holdout loss {row.holdout_loss:.4f}{auc}{best}", err=True
+            )
+
+    def note(self, text: str) -> None:
+        """What the user should know though the run goes on."""
+        if not self.quiet:
+            click.echo(f"dwindle: {text}", err=True)
+
     def summary(self, summary: Any, model: str) -> None:
         """What the run came to."""
         if self.as_json:
@@ -220,6 +261,7 @@ class _Report:
             f"loss          {s.loss:.6f} {s.loss_name.lower()}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
+            *([f"holdout       {_holdout(s)}"] if s.best_pass else []),
             *([f"labels        {mapping}"] if mapping else []),
             f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
             f"memory        {s.peak_memory_bytes / 1e6:,.0f} MB at the peak",
@@ -229,3 +271,8 @@ class _Report:
             lines.append(f"skipped       {s.skipped:,} bad lines, such as")
             lines += [f"              {line}" for line in s.bad_lines]
         click.echo("\n".join(lines), err=True)
+
+
+def _holdout(s: Any) -> str:
+    auc = "" if s.holdout_auc is None else f", AUC {s.holdout_auc:.4f}"
+    return f"{s.holdout_loss:.6f} after pass {s.best_pass}, the best of {s.passes}{auc}"

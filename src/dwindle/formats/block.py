@@ -1,12 +1,14 @@
 """What goes into a parser and what comes out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.batch import Batch
+from dwindle.errors import DataError, DivergedError
 
 
 class Block(NamedTuple):
@@ -36,3 +38,15 @@ class Parsed(NamedTuple):
     bad: list[BadLine]
     tags: Sequence[str] | None = None  # of each example, "" for none; None if no line has one
     source: str = ""  # where the lines are
+
+
+@contextmanager
+def blaming(parsed: Parsed, first: int = 0) -> Iterator[None]:
+    """An error about an example, counted from ``first`` on, says where its line is."""
+    try:
+        yield
+    except (DataError, DivergedError) as error:
+        if error.example is None:
+            raise
+        line = parsed.line[first + error.example]
+        raise type(error)(f"{parsed.source}:{line}: {error.what}") from None

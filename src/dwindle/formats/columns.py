@@ -14,13 +14,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dwindle._jit import compiled
-from dwindle.batch import Batch
+from dwindle.batch import Batch, Some
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
+from dwindle.formats.distinct import distinct
 from dwindle.formats.scan import DEFAULT_SEED, STAMP, key_of_name, mix
-from dwindle.formats.spans import Lazy
+from dwindle.formats.spans import Lazy, Spans
 from dwindle.formats.vw import MOST_PRODUCTS
 from dwindle.hashing import LARGEST
+from dwindle.names import taken, valid
 
 Interactions = tuple[tuple[str, ...], ...]
 
@@ -97,6 +99,13 @@ class Names(Lazy):
 
     def __len__(self) -> int:
         return len(self._place)
+
+    def take(self, where: NDArray[np.int64]) -> list[str]:
+        """The names at these places."""
+        place, name = self._place[where], self._words.name
+        if not isinstance(name, pa.Array) or (place < 0).any():
+            return [self._at(k) for k in where.tolist()]
+        return list(map(str, name.take(pa.array(place)).to_pylist()))
 
     def _at(self, k: int) -> str:
         place = int(self._place[k])
@@ -575,7 +584,8 @@ def to_arrow(parsed: Parsed) -> pa.RecordBatch:
     """The examples as a table of `LIST_SCHEMA`; `from_arrow` gives them back, to the bit.
 
     Neither the numbers nor the faults of lines are kept. Without names, tags or bases, their column
-    is null. Examples without a label have label 0 and importance 0.
+    is null. Examples without a label have label 0 and importance 0. A name that is not UTF-8 is
+    made so, as in a model's file; its key is still the right one.
     """
     batch = parsed.batch
     n = batch.n_examples
@@ -593,14 +603,35 @@ def to_arrow(parsed: Parsed) -> pa.RecordBatch:
         pa.ListArray.from_arrays(offsets, pa.array(batch.key, pa.uint64()), kind("key").type),
         pa.ListArray.from_arrays(offsets, pa.array(batch.x), kind("x").type),
         pa.nulls(n, kind("name").type),
-        pa.nulls(n, pa.string()) if parsed.tags is None else pa.array(parsed.tags, pa.string()),
+        pa.nulls(n, pa.string()) if parsed.tags is None else _strings(parsed.tags),
     ]
     if batch.names is not None:
-        _, first, code = np.unique(batch.key, return_index=True, return_inverse=True)
-        distinct = pa.array([batch.names[int(k)] for k in first], pa.string())
-        names = pa.DictionaryArray.from_arrays(code.astype(np.int32), distinct)
+        first, code = distinct(batch.key)
+        names = pa.DictionaryArray.from_arrays(code, _spelled(batch.names, first))
         columns[5] = pa.ListArray.from_arrays(offsets, names)
     return pa.RecordBatch.from_arrays(columns, schema=LIST_SCHEMA)
+
+
+def _spelled(names: Sequence[str], where: NDArray[np.int64]) -> pa.Array:
+    """The names at these places, of sequences that can without making a string of each."""
+    if isinstance(names, Some):
+        return _spelled(names.names, names.where[where])
+    if not isinstance(names, Spans):
+        return _strings(taken(names, where))
+    bound, raw = names.spelled(where)
+    found = pa.StringArray.from_buffers(
+        len(where), pa.py_buffer(bound.astype(np.int32)), pa.py_buffer(raw)
+    )
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid:  # not all of it is UTF-8
+        return _strings(taken(names, where))
+    return found
+
+
+def _strings(texts: Iterable[str]) -> pa.Array:
+    """As Arrow holds them; what was not UTF-8 is made so, for other programs."""
+    return pa.array([valid(text) for text in texts], pa.string())
 
 
 def from_arrow(table: pa.RecordBatch, source: str, line: NDArray[np.int64] | None = None) -> Parsed:

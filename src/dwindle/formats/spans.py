@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -23,6 +24,11 @@ ZERO = ord("0")
 def text_of(raw: bytes) -> str:
     """What is shown of bytes that ought to be UTF-8."""
     return raw.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(text: str) -> bytes:
+    """The bytes that `text_of` shows so."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 @compiled
@@ -107,7 +113,17 @@ class Spans(Lazy):
         return len(self._place)
 
     def take(self, where: NDArray[np.int64]) -> list[str]:
-        """The names at these places, copied out of the data by a kernel."""
+        """The names at these places."""
+        bound, out = self.spelled(where)
+        raw, bounds = out.tobytes(), bound.tolist()
+        return [text_of(raw[a:b]) for a, b in pairwise(bounds)]
+
+    def spelled(self, where: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The bytes of the names at these places: name w is from ``bound[w]`` to ``bound[w + 1]``.
+
+        They are copied out of the data by a kernel, which leaves products and names that are
+        counts to `_at`.
+        """
         data = np.frombuffer(self._data, np.uint8)
         bar = self._bar[np.searchsorted(self._first, where, side="right") - 1]
         bound = np.zeros(len(where) + 1, np.int64)
@@ -115,11 +131,17 @@ class Spans(Lazy):
         spell(data, self._place, bar, where, bound, out)
         out = np.empty(bound[-1], np.uint8)
         spell(data, self._place, bar, where, bound, out)
-        raw, bounds = out.tobytes(), bound.tolist()
-        return [
-            text_of(raw[a:b]) if b > a else self._at(k)  # a product, or a name that is a count
-            for a, b, k in zip(bounds, bounds[1:], where.tolist(), strict=False)
-        ]
+        size = np.diff(bound)
+        missing = np.flatnonzero(size == 0)
+        if len(missing):
+            raw = [bytes_of(self._at(int(k))) for k in where[missing]]
+            size[missing] = [len(name) for name in raw]
+            spelled = np.repeat(np.isin(np.arange(len(where)), missing, invert=True), size)
+            both = np.empty(len(spelled), np.uint8)
+            both[spelled] = out
+            both[~spelled] = np.frombuffer(b"".join(raw), np.uint8)
+            bound[1:], out = np.cumsum(size), both
+        return bound, out
 
     def _at(self, k: int) -> str:
         namespace, name = self._parts(k)
@@ -145,13 +167,14 @@ class Spans(Lazy):
 
     def _number(self, bar: int, place: int) -> int:
         """How many features without a name stand between the namespace's '|' and ``place``."""
-        if self._numbered[0] != bar:
+        numbered = self._numbered  # held here: another thread may ask about another namespace
+        if numbered[0] != bar:
             section = _SECTION.match(self._data, bar)
             assert section is not None  # there is a '|' at its start
             unnamed = _UNNAMED.finditer(self._data, bar, section.end())
             places = [match.end() - 1 for match in unnamed]
-            self._numbered = bar, np.array(places, np.int64)
-        return int(np.searchsorted(self._numbered[1], place))
+            self._numbered = numbered = bar, np.array(places, np.int64)
+        return int(np.searchsorted(numbered[1], place))
 
 
 class Tags(Lazy):
