@@ -29,7 +29,7 @@ class Passes:
         self._data = Again(self._learned, note, once=once)
         self.holdout: Holdout | None = None
         if isinstance(holdout, int):
-            self.holdout = Holdout(Again(self._held, note, once=once), f"every {holdout}th example")
+            self.holdout = Holdout(Again(self._held, note, once=once), f"1 example in {holdout}")
         elif holdout is not None:
             how = replace(reading, format=format_by_name(holdout) or reading.format)
             file = Again(lambda: read([holdout], how), note, once=once_only([holdout]))

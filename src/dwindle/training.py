@@ -84,7 +84,7 @@ class Training:
     scaled: bool = False
     passes: int = 1
     keep: int | None = None
-    holdout: int | str | None = None  # every so-manieth example, or a file
+    holdout: int | str | None = None  # every n-th example, or a file
     patience: int = 3
     skip_bad: bool = False
     checkpoint_every: Callable[[float, int], bool] | None = None  # of seconds and examples since
@@ -94,7 +94,7 @@ class Training:
         """Refuse what no run could use."""
         if isinstance(self.holdout, int) and self.holdout < 2:
             raise ValueError(
-                f"holdout must be a file, or 2 or more to hold out every so-manieth example, "
+                "holdout must be a file, or 2 or more for one example in so many, "
                 f"got {self.holdout}"
             )
         if self.patience < 1:

@@ -19,6 +19,7 @@ NUMERIC = frozenset(b"0123456789+-.")  # how a value that is a number begins
 TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
 PLUS, MINUS, DOT, COLON, EQUALS, BAR = b"+-.:=|"
 ZERO = ord("0")
+USUAL = 32  # bytes of a name; if they are more, they are walked twice
 
 
 def text_of(raw: bytes) -> str:
@@ -33,39 +34,43 @@ def bytes_of(text: str) -> bytes:
 
 @compiled
 def spell(  # noqa: C901  (a kernel writes in its own body)
-    data: Any, place: Any, bar: Any, where: Any, bound: Any, out: Any
+    data: Any, place: Any, first: Any, bar: Any, where: Any, bound: Any, out: Any
 ) -> None:
-    """Name w goes from ``bound[w]`` to ``bound[w + 1]`` of ``out``, which at first has no length.
+    """Name w goes from ``bound[w]`` to ``bound[w + 1]`` of ``out``, as far as there is room.
 
     A name that does not stand in the data has no length.
     """
-    to = 0
+    to, s = 0, 0
     for w in range(len(where)):
         bound[w] = to
         k = place[where[w]]
         if k < 0 or data[k] == COLON:
             continue
+        if where[w] < first[s]:
+            s = 0
+        while s + 1 < len(first) and first[s + 1] <= where[w]:
+            s += 1
         # The namespace up to its end, a NUL, then the feature's name up to its value.
-        c = bar[w] + 1
+        c = bar[s] + 1
         while c < len(data) and data[c] not in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
-            if len(out):
+            if to < len(out):
                 out[to] = data[c]
             to += 1
             c += 1
-        if c > bar[w] + 1:
-            if len(out):
+        if c > bar[s] + 1:
+            if to < len(out):
                 out[to] = 0
             to += 1
         c = k
         while c < len(data) and data[c] not in (SPACE, TAB, RETURN, NEWLINE):
-            if data[c] == COLON:
-                first = data[c + 1]
-                if first in (PLUS, MINUS, DOT) or ZERO <= first <= ZERO + 9:
+            letter = data[c]
+            if letter == COLON:
+                digit = data[c + 1]
+                if digit in (PLUS, MINUS, DOT) or ZERO <= digit <= ZERO + 9:
                     break
-                if len(out):
-                    out[to] = EQUALS
-            elif len(out):
-                out[to] = data[c]
+                letter = EQUALS
+            if to < len(out):
+                out[to] = letter
             to += 1
             c += 1
     bound[len(where)] = to
@@ -125,12 +130,14 @@ class Spans(Lazy):
         counts to `_at`.
         """
         data = np.frombuffer(self._data, np.uint8)
-        bar = self._bar[np.searchsorted(self._first, where, side="right") - 1]
-        bound = np.zeros(len(where) + 1, np.int64)
-        out = np.empty(0, np.uint8)
-        spell(data, self._place, bar, where, bound, out)
-        out = np.empty(bound[-1], np.uint8)
-        spell(data, self._place, bar, where, bound, out)
+        bound, room = np.zeros(len(where) + 1, np.int64), USUAL * len(where)
+        while True:
+            out = np.empty(room, np.uint8)
+            spell(data, self._place, self._first, self._bar, where, bound, out)
+            if bound[-1] <= room:
+                break
+            room = int(bound[-1])
+        out = out[: bound[-1]]
         size = np.diff(bound)
         missing = np.flatnonzero(size == 0)
         if len(missing):
