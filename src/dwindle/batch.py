@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dwindle.errors import DataError
 from dwindle.hashing import LARGEST, key_of
-from dwindle.names import taken
+from dwindle.names import Spelled, decoded, spelled
 
 Kind = TypeVar("Kind", bound=np.generic)
 Features = Mapping[str, float | str | bool]
@@ -27,27 +27,29 @@ class Part(Sequence[str]):
     def __getitem__(self, k: Any) -> Any:
         return self._names[self._first + range(len(self))[k]]
 
-    def take(self, where: NDArray[np.int64]) -> list[str]:
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
         """The names at these places."""
-        return taken(self._names, where + self._first)
+        return spelled(self._names, where + self._first)
 
 
 class Some(Sequence[str]):
     """The names at some places of a sequence, which may be one that makes them when asked."""
 
     def __init__(self, names: Sequence[str], where: NDArray[np.int64]) -> None:
-        self.names, self.where = names, where
+        self._names, self._where = names, where
 
     def __len__(self) -> int:
-        return len(self.where)
+        return len(self._where)
 
     def __getitem__(self, k: Any) -> Any:
-        where = self.where[k]
-        return taken(self.names, where) if isinstance(k, slice) else self.names[int(where)]
+        where = self._where[k]
+        if isinstance(k, slice):
+            return decoded(*spelled(self._names, where))
+        return self._names[int(where)]
 
-    def take(self, where: NDArray[np.int64]) -> list[str]:
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
         """The names at these places."""
-        return taken(self.names, self.where[where])
+        return spelled(self._names, self._where[where])
 
 
 class Batch(NamedTuple):

@@ -18,11 +18,18 @@ import pyarrow as pa
 
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.columns import LIST_SCHEMA, from_arrow, to_arrow
+from dwindle.formats.columns import (
+    LIST_SCHEMA,
+    from_arrow,
+    shared_by_arrow,
+    shared_with_arrow,
+    to_arrow,
+)
 from dwindle.stream import ahead
 
 DEPTH = 4  # batches that wait to be written
 LAG = 10  # batches that may still be in use: more than `ahead` makes before they are asked for
+ARRAYS = ("batch", "line", "tags")  # what is parsed, but for what is said of all of it
 _SCHEMA = LIST_SCHEMA.append(pa.field("line", pa.int64(), nullable=False))
 
 
@@ -64,9 +71,9 @@ class Cache:
                     memory.madvise(mmap.MADV_DONTNEED, done[0], done[1] - done[0])
                 done.append(file.tell() // mmap.PAGESIZE * mmap.PAGESIZE)
                 about = json.loads(metadata["about"])
-                source, line = about["source"], table.column("line").to_numpy()
-                parsed = from_arrow(table, source, line)
-                yield parsed._replace(bad=[BadLine(source, *fault) for fault in about["bad"]])
+                about["bad"] = [BadLine(*fault) for fault in about["bad"]]
+                line = shared_by_arrow(table.column("line"))
+                yield from_arrow(table, about["source"], line)._replace(**about)
 
     def close(self) -> None:
         """The file is gone."""
@@ -76,9 +83,11 @@ class Cache:
 
     def _write(self, parsed: Parsed) -> None:
         def write() -> None:
-            about = {"source": parsed.source, "bad": [fault[1:] for fault in parsed.bad]}
-            columns = to_arrow(parsed._replace(tags=None)).columns
-            table = pa.RecordBatch.from_arrays([*columns, pa.array(parsed.line)], schema=_SCHEMA)
+            about = {f: v for f, v in parsed._asdict().items() if f not in ARRAYS}
+            columns = to_arrow(parsed._replace(tags=None), checked=False).columns
+            table = pa.RecordBatch.from_arrays(
+                [*columns, shared_with_arrow(parsed.line)], schema=_SCHEMA
+            )
             self._stream.write_batch(table, {"about": json.dumps(about)})
 
         self._try(write)

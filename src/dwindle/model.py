@@ -27,7 +27,7 @@ from dwindle import kernels
 from dwindle.batch import Batch
 from dwindle.errors import DataError, DivergedError
 from dwindle.learner import Learner
-from dwindle.names import shown, split, valid
+from dwindle.names import shown, split
 from dwindle.registry import known_class
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Unshrunk
@@ -235,8 +235,15 @@ def _number(value: Any) -> Any:
 
 
 def _name_columns(names: list[str]) -> dict[str, list[str]]:
-    pairs = [split(valid(name)) for name in names]
+    pairs = [split(_valid(name)) for name in names]
     return {"namespace": [pair[0] for pair in pairs], "feature": [pair[1] for pair in pairs]}
+
+
+def _valid(name: str) -> str:
+    """A name that was not UTF-8, made so for other programs; its key is still the right one."""
+    return (
+        name if name.isascii() else name.encode("utf-8", "surrogateescape").decode(errors="replace")
+    )
 
 
 def _names(table: pa.Table) -> list[str]:

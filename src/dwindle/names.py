@@ -1,10 +1,13 @@
 """The names of live features, and of no others."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+Spelled = tuple[NDArray[np.int64], NDArray[np.uint8]]  # bounds, and the text that is cut at them
 
 
 def shown(name: str) -> str:
@@ -18,18 +21,27 @@ def split(name: str) -> tuple[str, str]:
     return namespace, feature
 
 
-def valid(name: str) -> str:
-    """A name that was not UTF-8, made so for other programs; its key is still the right one."""
-    return (
-        name if name.isascii() else name.encode("utf-8", "surrogateescape").decode(errors="replace")
-    )
+def text_of(raw: bytes) -> str:
+    """What is shown of bytes that ought to be UTF-8."""
+    return raw.decode("utf-8", "surrogateescape")
 
 
-def taken(names: Sequence[str], where: NDArray[np.int64]) -> list[str]:
-    """The names at these places; a sequence that can make many at once is asked to."""
-    take = getattr(names, "take", None)
-    found: list[str] = take(where) if take else [names[k] for k in where.tolist()]
-    return found
+def spelled(names: Sequence[str], where: NDArray[np.int64]) -> Spelled:
+    """The names at these places as one text; a sequence that holds bytes is asked for them."""
+    own = getattr(names, "spelled", None)
+    if own is not None:
+        found: Spelled = own(where)
+        return found
+    raw = [names[k].encode("utf-8", "surrogateescape") for k in where.tolist()]
+    bound = np.zeros(len(raw) + 1, np.int64)
+    np.cumsum([len(name) for name in raw], out=bound[1:])
+    return bound, np.frombuffer(b"".join(raw), np.uint8)
+
+
+def decoded(bound: NDArray[np.int64], text: NDArray[np.uint8]) -> list[str]:
+    """The names that stand one after the other in a text."""
+    raw = text.tobytes()
+    return [text_of(raw[a:b]) for a, b in pairwise(bound.tolist())]
 
 
 class Names:
@@ -46,7 +58,7 @@ class Names:
 
     def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
         """Remember the names at the places ``where`` of a batch."""
-        for key, name in zip(keys[where].tolist(), taken(names, where), strict=True):
+        for key, name in zip(keys[where].tolist(), decoded(*spelled(names, where)), strict=True):
             if not name.isdecimal() or name != str(key):
                 self._known[key] = name
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.formats.scan import LONE_RETURN, NUL, UNSURE, known_numbers
-from dwindle.formats.spans import text_of
+from dwindle.names import text_of
 
 LONGEST = 40  # characters of a token that a message shows
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._jit import compiled
+from dwindle.names import text_of
 
 _HEADER = re.compile(rb"\|([^ \t\r\n:|]*)")
 _TOKEN = re.compile(rb"([^ \t\r\n:]*)(?::([^ \t\r\n]*))?")
@@ -20,16 +20,6 @@ TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
 PLUS, MINUS, DOT, COLON, EQUALS, BAR = b"+-.:=|"
 ZERO = ord("0")
 USUAL = 32  # bytes of a name; if they are more, they are walked twice
-
-
-def text_of(raw: bytes) -> str:
-    """What is shown of bytes that ought to be UTF-8."""
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def bytes_of(text: str) -> bytes:
-    """The bytes that `text_of` shows so."""
-    return text.encode("utf-8", "surrogateescape")
 
 
 @compiled
@@ -117,12 +107,6 @@ class Spans(Lazy):
     def __len__(self) -> int:
         return len(self._place)
 
-    def take(self, where: NDArray[np.int64]) -> list[str]:
-        """The names at these places."""
-        bound, out = self.spelled(where)
-        raw, bounds = out.tobytes(), bound.tolist()
-        return [text_of(raw[a:b]) for a, b in pairwise(bounds)]
-
     def spelled(self, where: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """The bytes of the names at these places: name w is from ``bound[w]`` to ``bound[w + 1]``.
 
@@ -141,7 +125,7 @@ class Spans(Lazy):
         size = np.diff(bound)
         missing = np.flatnonzero(size == 0)
         if len(missing):
-            raw = [bytes_of(self._at(int(k))) for k in where[missing]]
+            raw = [self._at(int(k)).encode("utf-8", "surrogateescape") for k in where[missing]]
             size[missing] = [len(name) for name in raw]
             spelled = np.repeat(np.isin(np.arange(len(where)), missing, invert=True), size)
             both = np.empty(len(spelled), np.uint8)
