@@ -311,7 +311,7 @@ def shown(namespace, name):
 
 def check(parsed, reading, source, *, named):
     """The parser gave what the reference read, to the bit."""
-    batch, line, bad, tags, _ = parsed
+    batch, line, bad, tags, *_ = parsed
     examples = reading.examples
     features = [feature for example in examples for feature in example.features]
     sizes = [len(example.features) for example in examples]

@@ -379,8 +379,6 @@ def test_several_passes_are_the_file_several_times_with_falling_rates(data, tmp_
         learner.weights(),
         learner.intercept,
     )
-    done = dwindle("train", "-", "-m", tmp_path / "m", "--passes", 2, stdin=b"1 | a\n", check=False)
-    assert b"several passes need a file" in done.stderr
 
 
 def test_interactions_and_ignore_reach_the_parser(data, tmp_path):

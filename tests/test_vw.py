@@ -434,7 +434,7 @@ WELL_FORMED = {
 
 @pytest.mark.parametrize(("line", "expected"), WELL_FORMED.items())
 def test_label_importance_and_tag_are_told_apart(line, expected):
-    batch, _, bad, tags, _ = parse(line)
+    batch, _, bad, tags, *_ = parse(line)
     assert bad == []
     assert (batch.label[0], batch.importance[0], tags[0] if tags else "") == expected
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dwindle.errors import DataError
 from dwindle.hashing import LARGEST, key_of
-from dwindle.names import Spelled, spelled
+from dwindle.names import Spelled, decoded, spelled
 
 Kind = TypeVar("Kind", bound=np.generic)
 Features = Mapping[str, float | str | bool]
@@ -30,6 +30,26 @@ class Part(Sequence[str]):
     def spelled(self, where: NDArray[np.int64]) -> Spelled:
         """The names at these places."""
         return spelled(self._names, where + self._first)
+
+
+class Some(Sequence[str]):
+    """The names at some places of a sequence, which may be one that makes them when asked."""
+
+    def __init__(self, names: Sequence[str], where: NDArray[np.int64]) -> None:
+        self._names, self._where = names, where
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def __getitem__(self, k: Any) -> Any:
+        where = self._where[k]
+        if isinstance(k, slice):
+            return decoded(*spelled(self._names, where))
+        return self._names[int(where)]
+
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """The names at these places."""
+        return spelled(self._names, self._where[where])
 
 
 class Batch(NamedTuple):
@@ -161,6 +181,19 @@ class Batch(NamedTuple):
         names = None if self.names is None else Part(self.names, a, b)
         start = self.start[first : last + 1] - a
         return Batch(start, self.key[a:b], self.x[a:b], label, importance, base, names)
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Batch":
+        """The examples that are chosen."""
+        size = np.diff(self.start)
+        kept = np.flatnonzero(np.repeat(chosen, size))
+        label, importance, base = (
+            None if each is None else each[chosen]
+            for each in (self.label, self.importance, self.base)
+        )
+        names = None if self.names is None else Some(self.names, kept)
+        start = np.zeros(np.count_nonzero(chosen) + 1, np.int64)
+        np.cumsum(size[chosen], out=start[1:])
+        return Batch(start, self.key[kept], self.x[kept], label, importance, base, names)
 
     def _without_zeros(self) -> "Batch":
         """The same examples with the features whose value is 0 left out."""

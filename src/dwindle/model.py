@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -76,6 +76,10 @@ class Model:
     def loss(self) -> Any:
         """The loss it was trained with."""
         return _ingredient(self.settings["loss"])
+
+    def heaviest(self, n: int | None) -> "Model":
+        """The same with its n heaviest features; None is all."""
+        return replace(self, key=self.key[:n], weight=self.weight[:n], names=self.names[:n])
 
     def weights(self) -> dict[str, float]:
         """The weight of each feature by name, heaviest first."""

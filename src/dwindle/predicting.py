@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
+from dwindle.labels import Labels
 from dwindle.learner import check_labels
 from dwindle.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
 from dwindle.stream import Position, Reading, as_before, read, size
-from dwindle.training import Labels
 
 
 class Predictions(NamedTuple):

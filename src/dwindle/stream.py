@@ -125,6 +125,17 @@ def size(paths: Iterable[str]) -> int | None:
     return sum(Path(path).stat().st_size for path in files)
 
 
+def once_only(paths: Iterable[str]) -> bool:
+    """Whether some of it comes from a pipe."""
+    return any(path == STDIN or not Path(path).is_file() for path in sources(paths))
+
+
+def needs_parsing(paths: Iterable[str], how: Reading) -> bool:
+    """Whether some of it is text: tables of Parquet and Arrow are read about as fast as a cache."""
+    formats = {how.format or format_by_name(path) for path in sources(paths)}
+    return not formats <= {"parquet", "arrow"}
+
+
 def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parsed]:
     """The examples of all files in order, a batch at a time."""
     how = reading or Reading()
@@ -156,7 +167,7 @@ def _file(path: str, how: Reading) -> Iterator[Parsed]:
             else:
                 # Arrow's files are not read through this one and tell their place themselves.
                 parts = _table(kind, path, plain, name, how)
-                yield from _ahead(p._replace(source=name, end=p.end or whole.tell()) for p in parts)
+                yield from ahead(p._replace(source=name, end=p.end or whole.tell()) for p in parts)
         except (EOFError, OSError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
             raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None
 
@@ -265,11 +276,17 @@ def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
 
 def _format_of(path: str, file: BinaryIO, how: Reading) -> tuple[str, BinaryIO]:
     """As said, else by the extension, else by a look at the first line; and the file, unread."""
-    suffixes = [s for s in Path(path).suffixes if s not in _COMPRESSED]
-    if how.format or (suffixes and suffixes[-1] in EXTENSIONS):
-        return how.format or EXTENSIONS[suffixes[-1]], file
+    said = how.format or format_by_name(path)
+    if said is not None:
+        return said, file
     head = file.readline()
     return _format_by(head, path), _put_back(head, file)
+
+
+def format_by_name(path: str) -> str | None:
+    """What the extension says, that of compression aside."""
+    suffixes = [s for s in Path(path).suffixes if s not in _COMPRESSED]
+    return EXTENSIONS.get(suffixes[-1]) if suffixes else None
 
 
 def _format_by(head: bytes, path: str) -> str:  # noqa: PLR0911  (a list of signs)
@@ -301,7 +318,7 @@ def _in_order(
     parse: Callable[[Block], Parsed], given: Iterator[Block], how: Reading
 ) -> Iterator[Parsed]:
     """Each block parsed, by several threads, handed over in the order of the blocks."""
-    with closing(_ahead(given)) as ready, ThreadPoolExecutor(how.threads) as pool:
+    with closing(ahead(given)) as ready, ThreadPoolExecutor(how.threads) as pool:
         pending: deque[Future[Parsed]] = deque()
         try:
             for block in ready:
@@ -315,7 +332,7 @@ def _in_order(
                 future.cancel()
 
 
-def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
+def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items, made by a thread that runs a little ahead."""
     end = object()
     waiting: deque[Future[Any]] = deque()

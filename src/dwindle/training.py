@@ -1,28 +1,30 @@
 """From data to model: the library call behind ``dwindle train``."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from warnings import warn
 
 from dwindle.batch import Batch
-from dwindle.errors import DataError, DivergedError
-from dwindle.formats.block import Parsed
+from dwindle.errors import DataError
+from dwindle.formats.block import BadLine, Parsed, blaming
+from dwindle.holdout import Best, Pass
+from dwindle.labels import Labels
 from dwindle.learner import Learner
-from dwindle.losses import Hinge, Logistic, Squared
+from dwindle.losses import Hinge, Logistic
 from dwindle.model import Model, load_checkpoint, save_checkpoint, settings_of
+from dwindle.passes import Passes
 from dwindle.progress import Progress, peak_memory
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
-from dwindle.stream import STDIN, Position, Reading, kept_reading, read, size
+from dwindle.stream import Position, Reading, kept_reading, once_only, size
 from dwindle.updates import Adaptive
 
-PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
 SHOWN = 3  # bad lines quoted in a summary
 
 
@@ -57,6 +59,10 @@ class Summary:
     loss_name: str = ""
     labels: dict[str, float] = field(default_factory=dict)
     bad_lines: list[str] = field(default_factory=list)
+    passes: int = 1  # that were made
+    best_pass: int | None = None  # whose model it is; None without a holdout, as are these
+    holdout_loss: float | None = None
+    holdout_auc: float | None = None
 
 
 class Interrupted(Exception):  # noqa: N818  (it is not an error)
@@ -78,9 +84,21 @@ class Training:
     scaled: bool = False
     passes: int = 1
     keep: int | None = None
+    holdout: int | str | None = None  # every n-th example, or a file
+    patience: int = 3
     skip_bad: bool = False
     checkpoint_every: Callable[[float, int], bool] | None = None  # of seconds and examples since
     reading: Reading = field(default_factory=Reading)
+
+    def check(self) -> None:
+        """Refuse what no run could use."""
+        if isinstance(self.holdout, int) and self.holdout < 2:
+            raise ValueError(
+                "holdout must be a file, or 2 or more for one example in so many, "
+                f"got {self.holdout}"
+            )
+        if self.patience < 1:
+            raise ValueError(f"patience must be 1 or more, got {self.patience}")
 
 
 def train(
@@ -91,19 +109,34 @@ def train(
     resume: bool = False,
     on_row: Callable[[Row], None] = lambda _: None,
     on_batch: Callable[[Position], None] = lambda _: None,
+    on_pass: Callable[[Pass], None] = lambda _: None,
+    on_note: Callable[[str], None] = warn,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Summary:
     """Learn from the data and write the model; returns what the run came to.
 
-    Every figure is measured before learning. ``on_row`` is called at 1, 2, 4, 8, ... examples, and
-    ``on_batch`` with the place in the data at the beginning and after each batch. When ``stopping``
-    says so, a checkpoint is written beside the model and `Interrupted` raised; with
-    ``resume`` such a run goes on, and its model is the same to the bit as if it had never stopped.
+    Every figure is measured before learning. ``on_row`` is called at 1, 2, 4, 8, ... examples,
+    ``on_batch`` with the place in the data at the beginning and after each batch, ``on_pass`` after
+    each pass if there is a holdout, ``on_note`` with what a user should know though the run goes
+    on. With a holdout, the run ends when its loss has not become smaller for ``patience`` passes in
+    a row, and the model is that of the best pass.
+
+    When ``stopping`` says so, a checkpoint is written beside the model and `Interrupted` raised;
+    with ``resume`` such a run goes on, and its model is the same to the bit as if it had never
+    stopped.
     """
-    run = _Run(list(paths), Path(model_path), training or Training(), on_row, on_batch, stopping)
-    if resume and run.checkpoint.exists():
-        run.restore()
-    return run.go()
+    training = training or Training()
+    training.check()
+    data = Passes(paths, training.reading, training.holdout, on_note)
+    run = _Run(list(paths), Path(model_path), training, data, on_row, on_batch, on_pass, stopping)
+    with closing(data):
+        try:
+            run.hold_out()
+            if resume and run.checkpoint.exists():
+                run.restore()
+            return run.go()
+        finally:
+            run.clean_up()
 
 
 class _Run:
@@ -114,39 +147,48 @@ class _Run:
         paths: list[str],
         model_path: Path,
         training: Training,
+        data: Passes,
         on_row: Callable[[Row], None],
         on_batch: Callable[[Position], None],
+        on_pass: Callable[[Pass], None],
         stopping: Callable[[], bool],
     ) -> None:
-        if training.passes > 1 and STDIN in paths:
-            raise DataError("stdin can be read only once: several passes need a file")
         if not model_path.absolute().parent.is_dir():
             raise DataError(f"{model_path}: there is no folder {model_path.parent} to write to")
         self.paths = paths
         self.size = size(paths)
         self.model_path = model_path
         self.checkpoint = model_path.with_name(model_path.name + ".checkpoint")
+        self.best_path = model_path.with_name(model_path.name + ".best")
         self.training = training
+        self.data = data
         self.on_row = on_row
         self.on_batch = on_batch
+        self.on_pass = on_pass
         self.stopping = stopping
         self.learner: Learner | None = None
         self.progress: Progress | None = None
         self.labels = Labels()
+        self.best = Best()
         self.next_row = 1
         self.pass_number = 0
         self.done_in_pass = 0  # examples
         self.bad_in_pass = 0  # lines that were none
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
         self.bad_lines: list[str] = []
-        self.skipped_before = 0  # bad lines of earlier passes
+        self.skipped_before = 0  # bad lines of earlier passes, and of the holdout's file
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
 
+    def hold_out(self) -> None:
+        """Read the holdout, if it is a file: what is wrong with it is better known at once."""
+        if self.data.holdout is not None and isinstance(self.training.holdout, str):
+            self.skipped_before = self._skip(self.data.holdout.read())
+
     def go(self) -> Summary:
         training = self.training
-        while self.pass_number < training.passes:
-            everything = read(self.paths, training.reading)
+        while self.pass_number < training.passes and self.best.since < training.patience:
+            everything = self.data.learned(more=self.pass_number + 1 < training.passes)
             self._place(0)
             for parsed in _after(everything, self.done_in_pass, self.bad_in_pass):
                 self._learn(parsed)
@@ -159,11 +201,7 @@ class _Run:
                     done = 0 if self.progress is None else self.progress.examples
                     if training.checkpoint_every(time.monotonic() - when, done - examples):
                         self.save()
-            self.pass_number += 1
-            self.skipped_before += self.bad_in_pass
-            self.done_in_pass = self.bad_in_pass = 0
-            if self.learner is not None:
-                self.learner.next_pass()
+            self._end_pass()
         return self._finish()
 
     def _place(self, end: int) -> None:
@@ -174,12 +212,30 @@ class _Run:
         total = None if self.size is None else passes * self.size
         self.on_batch(Position(examples, done, total, before + 1, passes))
 
+    def _skip(self, bad: list[BadLine]) -> int:
+        """How many lines are bad, unless they must not be; the first few are remembered."""
+        if bad and not self.training.skip_bad:
+            raise DataError(str(bad[0]))
+        self.bad_lines += map(str, bad[: SHOWN - len(self.bad_lines)])
+        return len(bad)
+
+    def _end_pass(self) -> None:
+        """The pass is counted, and measured if something was held out."""
+        self.pass_number += 1
+        self.skipped_before += self.bad_in_pass
+        self.done_in_pass = self.bad_in_pass = 0
+        if self.learner is None:
+            return
+        self.learner.next_pass()
+        if self.data.holdout is not None:
+            measured = self.data.holdout.measure(self.learner, self.labels)
+            row = self.best.after(self.pass_number, *measured)
+            if row.best:
+                Model.of(self.learner, self._facts()).save(self.best_path)
+            self.on_pass(row)
+
     def _learn(self, parsed: Parsed) -> None:
-        if parsed.bad:
-            if not self.training.skip_bad:
-                raise DataError(str(parsed.bad[0]))
-            self.bad_lines += map(str, parsed.bad[: SHOWN - len(self.bad_lines)])
-            self.bad_in_pass += len(parsed.bad)
+        self.bad_in_pass += self._skip(parsed.bad)
         batch = parsed.batch
         if self.learner is None:
             if not self.labels.found(batch) and self.training.loss is None:
@@ -194,13 +250,8 @@ class _Run:
         batch = batch._replace(label=self.labels.mapped(parsed, learner.loss))
         first = self.done_in_pass
         for part in self._to_next_row(batch):
-            try:
+            with blaming(parsed, self.done_in_pass - first):
                 prediction = learner.learn(part)
-            except (DataError, DivergedError) as error:
-                if error.example is None:
-                    raise
-                line = parsed.line[self.done_in_pass - first + error.example]
-                raise type(error)(f"{parsed.source}:{line}: {error.what}") from None
             label, importance = learner.lessons(part)
             progress.add(part, prediction, label, importance)
             self.done_in_pass += part.n_examples
@@ -218,6 +269,10 @@ class _Run:
         self.progress.examples = self.unlabelled
         while self.next_row <= self.unlabelled:
             self.next_row *= 2
+        if self.data.holdout is not None and isinstance(self.training.holdout, str):
+            self.data.holdout.measure(
+                self.learner, self.labels
+            )  # a label that does not fit is told now
 
     def _to_next_row(self, batch: Batch) -> Iterator[Batch]:
         """The batch, cut where a row of the table is due: batching never changes a weight."""
@@ -251,7 +306,11 @@ class _Run:
             raise DataError(f"{' '.join(self.paths)}: no examples to learn from")
         if progress.examples != self.next_row // 2:
             self._row()
-        model = Model.of(learner, self._facts(), self.training.keep)
+        keep = self.training.keep
+        if self.data.holdout is None:
+            model = Model.of(learner, self._facts(), keep)
+        else:
+            model = Model.load(self.best_path).heaviest(keep)
         size = model.save(self.model_path)
         self.checkpoint.unlink(missing_ok=True)
         seconds = time.monotonic() - self.begin
@@ -272,6 +331,9 @@ class _Run:
             loss_name=type(learner.loss).__name__,
             labels=self.labels.facts(),
             bad_lines=self.bad_lines,
+            passes=self.pass_number,
+            best_pass=self.best.number or None,
+            **self._measured(),
         )
 
     def _facts(self) -> dict[str, Any]:
@@ -284,7 +346,21 @@ class _Run:
             "seen": self.learner.table.seen.count(),
             "peak_live": self.learner.table.peak,
             "loss": self.progress.mean_loss,
-        }
+            "pass": self.pass_number,
+        } | self._measured()
+
+    def _measured(self) -> dict[str, Any]:
+        """Of the best pass, if there is a holdout."""
+        best = self.best
+        if best.number == 0:
+            return {}
+        auc = None if math.isnan(best.auc) else best.auc
+        return {"holdout_loss": best.loss, "holdout_auc": auc}
+
+    def clean_up(self) -> None:
+        """The best model so far stays only for a checkpoint."""
+        if self.data.holdout is not None and not self.checkpoint.exists():
+            self.best_path.unlink(missing_ok=True)
 
     def save(self) -> None:
         """Write a checkpoint: all that it takes to go on."""
@@ -302,6 +378,9 @@ class _Run:
             "bad_lines": self.bad_lines,
             "paths": self.paths,
             "passes": self.training.passes,
+            "holdout": self.training.holdout,
+            "patience": self.training.patience,
+            "best": asdict(self.best),
             "reading": kept_reading(self.training.reading),
         }
         save_checkpoint(self.learner, self.checkpoint, facts)
@@ -319,14 +398,27 @@ class _Run:
         )
         here, there = settings_of(wanted), settings_of(learner)
         reading = kept_reading(self.training.reading)
-        here |= {"passes": self.training.passes, "data": self.paths, "reading": reading}
-        there |= {"passes": facts["passes"], "data": facts["paths"], "reading": facts["reading"]}
+        here |= {"data": self.paths, "reading": reading}
+        there |= {"data": facts["paths"], "reading": facts["reading"]}
+        for name in ("passes", "holdout", "patience"):
+            here[name], there[name] = getattr(self.training, name), facts[name]
         for name, value in there.items():
             if here[name] != value:
                 raise DataError(
                     f"{self.checkpoint}: was written with {name} {value}, and now it is "
                     f"{here[name]}: resume with the same, or remove the file to begin anew"
                 )
+        self.best = Best(**facts["best"])
+        if self.best.number and not self.best_path.exists():
+            raise DataError(
+                f"{self.checkpoint}: the best model so far, {self.best_path}, is gone: "
+                "remove the checkpoint to begin anew"
+            )
+        if facts["pass_number"] and once_only(self.paths):
+            raise DataError(
+                f"{self.checkpoint}: was written in pass {facts['pass_number'] + 1}, and its data "
+                "came through a pipe, which is read in the first only: remove it to begin anew"
+            )
         self.learner = learner
         self.progress = Progress(learner.loss, ranks=facts["ranks"])
         self.progress.restore(facts["progress"])
@@ -335,64 +427,6 @@ class _Run:
         self.pass_number, self.done_in_pass = facts["pass_number"], facts["done_in_pass"]
         self.bad_in_pass, self.skipped_before = facts["bad_in_pass"], facts["skipped_before"]
         self._saved = (time.monotonic(), self.progress.examples)
-
-
-class Labels:
-    """How the labels of two classes become -1 and 1: settled by the first that are seen."""
-
-    def __init__(self, sign: dict[float, float] | None = None) -> None:
-        self.sign = dict(sign or {})
-
-    def loss_for(self, batch: Batch) -> Any:
-        """Logistic if the labels are those of two classes, else squared."""
-        found = self.found(batch)
-        return Logistic() if any(found <= set(pair) for pair in PAIRS) else Squared()
-
-    def mapped(self, parsed: Parsed, loss: Any) -> NDArray[np.float32] | None:
-        """The labels as the loss wants them."""
-        label = parsed.batch.label
-        if label is None or not isinstance(loss, Logistic | Hinge):
-            return label
-        new = self.found(parsed.batch) - self.sign.keys()
-        if new:
-            self._admit(new, parsed)
-        out = np.array(label)
-        for value, sign in self.sign.items():
-            out[label == np.float32(value)] = sign
-        return out
-
-    def facts(self) -> dict[str, float]:
-        """The mapping, as a model keeps it."""
-        return {f"{value:g}": sign for value, sign in self.sign.items()}
-
-    def found(self, batch: Batch) -> set[float]:
-        """The labels of the examples to be learned from; past three, no more are looked for."""
-        if batch.label is None:
-            return set()
-        label = batch.label if batch.importance is None else batch.label[batch.importance > 0]
-        found: set[float] = set()
-        while len(label) and len(found) < 3:  # two passes over the labels, as a rule, and no sort
-            found.add(float(label[0]))
-            label = label[label != label[0]]
-        return found
-
-    def _admit(self, new: set[float], parsed: Parsed) -> None:
-        """Labels not met before: with those that were, they must make one of the known pairs."""
-        for negative, positive in PAIRS:
-            sign = {negative: -1.0, positive: 1.0}
-            # A 1 that came alone was taken for the positive class, as in the commonest pairs.
-            if new | self.sign.keys() <= sign.keys() and self.sign.items() <= sign.items():
-                self.sign |= {value: sign[value] for value in new}
-                return
-        label = parsed.batch.label
-        assert label is not None
-        first = {value: int(np.argmax(label == np.float32(value))) for value in new}
-        value = max(new, key=lambda v: (v not in (-1.0, 0.0, 1.0), -first[v]))
-        known = " and ".join(f"{v:g}" for v in sorted(self.sign)) or "-1 and 1, 0 and 1, or 1 and 2"
-        raise DataError(
-            f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
-            f"({known}), got {value:g} (say --loss squared to learn numbers)"
-        )
 
 
 def _after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]:

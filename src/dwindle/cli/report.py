@@ -90,6 +90,21 @@ class Report:
                 f"{row.alive:11,} {'~' + format(row.seen, ','):>12}"
             )
 
+    def measured(self, row: Any) -> None:
+        """How good the model was after a pass."""
+        if self.as_json:
+            fields = row._asdict()
+            click.echo(json.dumps(for_json({"pass": fields.pop("number")} | fields)))
+        elif not self.quiet:
+            auc = f", AUC {row.holdout_auc:.4f}" if row.holdout_auc == row.holdout_auc else ""
+            best = ", best so far" if row.best else ""
+            self.screen.line(f"pass {row.number}: holdout loss {row.holdout_loss:.4f}{auc}{best}")
+
+    def note(self, text: str) -> None:
+        """What the user should know though the run goes on."""
+        if not self.quiet:
+            self.screen.line(f"dwindle: {text}")
+
     def summary(self, summary: Any, model: str) -> None:
         """What the run came to."""
         if self.as_json:
@@ -104,6 +119,7 @@ class Report:
             f"loss          {s.loss:.6f} {s.loss_name.lower()}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
+            *([f"holdout       {_holdout(s)}"] if s.best_pass else []),
             *([f"labels        {labels}"] if labels else []),
             f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
             f"memory        {s.peak_memory_bytes / 1e6:,.0f} MB at the peak",
@@ -113,3 +129,8 @@ class Report:
             lines.append(f"skipped       {s.skipped:,} bad lines, such as")
             lines += [f"              {line}" for line in s.bad_lines]
         click.echo("\n".join(lines), err=True)
+
+
+def _holdout(s: Any) -> str:
+    auc = "" if s.holdout_auc is None else f", AUC {s.holdout_auc:.4f}"
+    return f"{s.holdout_loss:.6f} after pass {s.best_pass}, the best of {s.passes}{auc}"

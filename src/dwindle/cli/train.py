@@ -21,6 +21,8 @@ GROUPS = {
     "update": ("update",),
     "rate": ("rate", "power", "pass_decay"),
     "passes": ("passes",),
+    "holdout": ("holdout",),
+    "patience": ("patience",),
     "reading": ("interactions", "ignore", "label_column", "weight_column"),
 }
 
@@ -50,6 +52,16 @@ GROUPS = {
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="Over the data."
 )
 @click.option("--pass-decay", default=1.0, show_default=True, help="Of the rate, after each pass.")
+@click.option(
+    "--holdout", metavar="N|FILE",
+    help="Do not learn from every N-th example, or from a file: measure on them after each pass, "
+    "and write the model of the best pass.",
+)  # fmt: skip
+@click.option(
+    "--patience", type=click.IntRange(1), default=3, show_default=True,
+    help="End when the holdout loss was not smaller for N passes in a row. It often falls again "
+    "after one or two that were worse, and waiting costs only time: the best pass is kept.",
+)  # fmt: skip
 @click.option(
     "--keep", type=click.IntRange(0), help="Keep exactly the N heaviest features at the end."
 )
@@ -96,6 +108,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
                 resume=resume,
                 on_row=report.row,
                 on_batch=shown.place,
+                on_pass=report.measured,
+                on_note=report.note,
                 stopping=lambda: bool(asked_to_stop),
             )
     except Interrupted as interrupted:
@@ -132,10 +146,18 @@ def _training(settings: dict[str, Any]) -> Any:
         rate=Schedule(
             settings.pop("rate"), settings.pop("power"), pass_decay=settings.pop("pass_decay")
         ),
+        holdout=_number_or_file(settings.pop("holdout")),
         checkpoint_every=_interval(settings.pop("checkpoint_every")),
         reading=how,
         **settings,
     )
+
+
+def _number_or_file(text: str | None) -> int | str | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return text
 
 
 def _interval(text: str | None) -> Any:
@@ -170,6 +192,8 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         "update": learner.update,
         "rate": learner.schedule,
         "passes": facts["passes"],
+        "holdout": facts["holdout"],
+        "patience": facts["patience"],
         "reading": as_before(facts["reading"], training.reading),
     }
     for name, options in GROUPS.items():

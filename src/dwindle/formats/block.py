@@ -1,13 +1,14 @@
 """What goes into a parser and what comes out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.batch import Batch
-from dwindle.errors import DataError
+from dwindle.errors import DataError, DivergedError
 
 
 class Block(NamedTuple):
@@ -45,3 +46,15 @@ class Parsed(NamedTuple):
         if self.bad and not skip_bad:
             raise DataError(str(self.bad[0]))
         return len(self.bad)
+
+
+@contextmanager
+def blaming(parsed: Parsed, first: int = 0) -> Iterator[None]:
+    """An error about an example, counted from ``first`` on, says where its line is."""
+    try:
+        yield
+    except (DataError, DivergedError) as error:
+        if error.example is None:
+            raise
+        line = parsed.line[first + error.example]
+        raise type(error)(f"{parsed.source}:{line}: {error.what}") from None

@@ -17,11 +17,13 @@ from dwindle._jit import compiled
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
+from dwindle.formats.distinct import distinct
 from dwindle.formats.keys import DEFAULT_SEED, key_of_name, mix
 from dwindle.formats.scan import STAMP
 from dwindle.formats.spans import Lazy
 from dwindle.formats.vw import MOST_PRODUCTS
 from dwindle.hashing import LARGEST
+from dwindle.names import Spelled, decoded, spelled
 
 Interactions = tuple[tuple[str, ...], ...]
 
@@ -99,8 +101,21 @@ class Names(Lazy):
     def __len__(self) -> int:
         return len(self._place)
 
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """The names at these places as one text; those that Arrow has, without a string of each."""
+        place, name = self._place[where], self._words.name
+        if not isinstance(name, pa.Array) or (place < 0).any():
+            return spelled([self._at(k) for k in where.tolist()], np.arange(len(where)))
+        found = name.take(shared_with_arrow(place)).cast(pa.large_string())
+        _, bound, text = found.buffers()
+        begin = found.offset
+        bounds = np.frombuffer(bound, np.int64)[begin : begin + len(found) + 1]
+        return bounds - bounds[0], np.frombuffer(text or b"", np.uint8)[bounds[0] : bounds[-1]]
+
     def _at(self, k: int) -> str:
         place = int(self._place[k])
+        if place >= 0 and isinstance(self._words.name, pa.Array):
+            return decoded(*self.spelled(np.array([k])))[0]
         if place >= 0:
             return str(self._words.name[place])
         factors = [int(word) for word in self._factor[-1 - place] if word >= 0]
@@ -548,7 +563,7 @@ def _numbers(
         missing = column.is_null().to_numpy(zero_copy_only=False)
         zero = np.zeros(1, column.type.to_pandas_dtype())
         column = column.fill_null(pa.array(zero, column.type)[0])
-    given = column.to_numpy(zero_copy_only=False)
+    given = shared_by_arrow(column)
     number = single(given)
     finite = np.isfinite(number)
     if not finite.all():
@@ -572,36 +587,51 @@ def is_list_form(schema: pa.Schema) -> bool:
     )
 
 
-def to_arrow(parsed: Parsed) -> pa.RecordBatch:
+def to_arrow(parsed: Parsed, *, checked: bool = True) -> pa.RecordBatch:
     """The examples as a table of `LIST_SCHEMA`; `from_arrow` gives them back, to the bit.
 
     Neither the numbers nor the faults of lines are kept. Without names, tags or bases, their column
-    is null. Examples without a label have label 0 and importance 0.
+    is null. Examples without a label have label 0 and importance 0. Names that are not UTF-8 raise
+    UnicodeEncodeError, unless they are not ``checked``: then only `from_arrow` can read them.
     """
     batch = parsed.batch
     n = batch.n_examples
-    offsets = pa.array(batch.start, pa.int32())
+    offsets = shared_with_arrow(batch.start).cast(pa.int32())
     if batch.label is None:
         label, importance = np.zeros(n, np.float32), np.zeros(n, np.float32)
     else:
         label = batch.label
         importance = np.ones(n, np.float32) if batch.importance is None else batch.importance
     kind = LIST_SCHEMA.field
+    keys = shared_with_arrow(batch.key.astype(np.uint64, copy=False))
     columns = [
-        pa.array(label),
-        pa.array(importance),
-        pa.nulls(n, pa.float32()) if batch.base is None else pa.array(batch.base),
-        pa.ListArray.from_arrays(offsets, pa.array(batch.key, pa.uint64()), kind("key").type),
-        pa.ListArray.from_arrays(offsets, pa.array(batch.x), kind("x").type),
+        shared_with_arrow(label),
+        shared_with_arrow(importance),
+        pa.nulls(n, pa.float32()) if batch.base is None else shared_with_arrow(batch.base),
+        pa.ListArray.from_arrays(offsets, keys, kind("key").type),
+        pa.ListArray.from_arrays(offsets, shared_with_arrow(batch.x), kind("x").type),
         pa.nulls(n, kind("name").type),
         pa.nulls(n, pa.string()) if parsed.tags is None else pa.array(parsed.tags, pa.string()),
     ]
     if batch.names is not None:
-        _, first, code = np.unique(batch.key, return_index=True, return_inverse=True)
-        distinct = pa.array([batch.names[int(k)] for k in first], pa.string())
-        names = pa.DictionaryArray.from_arrays(code.astype(np.int32), distinct)
+        first, code = distinct(batch.key)
+        words = _strings(spelled(batch.names, first), checked=checked)
+        names = pa.DictionaryArray.from_arrays(shared_with_arrow(code), words)
         columns[5] = pa.ListArray.from_arrays(offsets, names)
     return pa.RecordBatch.from_arrays(columns, schema=LIST_SCHEMA)
+
+
+def _strings(text: Spelled, *, checked: bool) -> pa.Array:
+    bound, raw = text
+    found = pa.StringArray.from_buffers(
+        len(bound) - 1, pa.py_buffer(bound.astype(np.int32)), pa.py_buffer(raw)
+    )
+    if checked:
+        try:
+            found.validate(full=True)
+        except pa.ArrowInvalid:  # not all of it is UTF-8: say so as for other strings
+            return pa.array(decoded(*text), pa.string())
+    return found
 
 
 def from_arrow(table: pa.RecordBatch, source: str, line: NDArray[np.int64] | None = None) -> Parsed:
@@ -630,8 +660,8 @@ def from_arrow(table: pa.RecordBatch, source: str, line: NDArray[np.int64] | Non
     _, x = _list_of(table.column("x"))
     batch = Batch(
         start,
-        _shared(key, np.uint64),
-        _shared(x, np.float32),
+        shared_by_arrow(key),
+        shared_by_arrow(x),
         _copied(table.column("label")),
         _copied(table.column("importance")),
     )
@@ -685,17 +715,31 @@ class _Memory:
         }
 
 
-def _shared(array: pa.Array, dtype: type[np.generic]) -> NDArray[Any]:
+# NumPy's arrays are Arrow's and the other way round, by their buffers: the usual ways import
+# pandas, if it is installed, which takes half a second.
+
+
+def shared_with_arrow(array: NDArray[Any]) -> pa.Array:
+    """The same numbers as Arrow has them, without a copy if they stand side by side."""
+    whole = np.ascontiguousarray(array)
+    kind = pa.from_numpy_dtype(whole.dtype)
+    return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
+
+
+def shared_by_arrow(array: pa.Array) -> NDArray[Any]:
+    """The numbers of an array that has no nulls, where Arrow has them."""
+    dtype = array.type.to_pandas_dtype()
     return np.asarray(_Memory(array, dtype)) if len(array) else np.empty(0, dtype)
 
 
 def _copied(column: pa.Array) -> NDArray[np.float32]:
-    return np.array(single(column.fill_null(0).to_numpy(zero_copy_only=False)))
+    whole = column.fill_null(0) if column.null_count else column
+    return np.array(single(shared_by_arrow(whole)))
 
 
 def _list_of(column: pa.ListArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Where the lists of a column start in the array of all their items, and that array."""
-    offset = column.offsets.to_numpy().astype(np.int64)
+    offset = shared_by_arrow(column.offsets).astype(np.int64)
     return offset - offset[0], column.values[offset[0] : offset[-1]]
 
 
@@ -703,7 +747,7 @@ def _list_names(column: pa.ListArray, source: str) -> Names:
     if column.null_count or column.flatten().null_count:
         raise DataError(f"{source}: some features have no name, others do: convert the data again")
     names = _decoded(_list_of(column)[1])
-    place = names.indices.to_numpy(zero_copy_only=False)
+    place = shared_by_arrow(names.indices)
     none = Words(names.dictionary, np.empty(0, np.uint64), np.empty(0, np.int32), ())
     return Names(none, place, NO_FACTORS)
 
@@ -717,7 +761,7 @@ def _list_faults(table: pa.RecordBatch, source: str) -> dict[int, str]:
         faults.setdefault(
             int(i), f"importance is {importance[i]}: write 0 to learn nothing from the row"
         )
-    if "base" in table.schema.names:
+    if "base" in table.schema.names and table.column("base").null_count < table.num_rows:
         _numbers(table.column("base"), source, "base", "base", faults)
     start, key = _list_of(table.column("key"))
     start_of_x, x = _list_of(table.column("x"))
@@ -738,11 +782,11 @@ def _list_faults(table: pa.RecordBatch, source: str) -> dict[int, str]:
                 i = int(np.searchsorted(start, k, side="right")) - 1
                 faults.setdefault(i, message(int(k)))
 
-    value = _shared(x, np.float32)
+    value = shared_by_arrow(x)
     check(start_of_x, ~np.isfinite(value), lambda k: f"a value {not_finite(value[k], '0')}")
     check(
         start,
-        _shared(key, np.uint64) > LARGEST,
+        shared_by_arrow(key) > LARGEST,
         lambda _: f"a key is above {LARGEST}, the largest there is",
     )
     return faults

@@ -71,7 +71,7 @@ def parse(
     r"""The examples of a block of svmlight text; it has no namespaces to cross or to ignore.
 
     >>> block = Block(np.frombuffer(b"1 3:0.5 7:2 # first\n-1 007:1\n", np.uint8), "data.svm")
-    >>> batch, line, bad, tags, _ = parse(block)
+    >>> batch, line, bad, tags, *_ = parse(block)
     >>> batch.key.tolist(), batch.x.tolist(), batch.label.tolist()
     ([3, 7], [0.5, 2.0], [1.0])
     >>> print(bad[0])

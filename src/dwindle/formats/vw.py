@@ -137,7 +137,7 @@ def parse(
     or three namespaces: the products of their features follow an example's own features.
 
     >>> block = Block(np.frombuffer(b"1 |f a:2 b\n-1 |f: a\n", np.uint8), "data.vw")
-    >>> batch, line, bad, tags, _ = parse(block, interactions=(("f", "f"),))
+    >>> batch, line, bad, tags, *_ = parse(block, interactions=(("f", "f"),))
     >>> [name.replace("\0", "^") for name in batch.names], batch.x.tolist()
     (['f^a', 'f^b', 'f*f^a*a', 'f*f^a*b', 'f*f^b*b'], [2.0, 1.0, 4.0, 2.0, 1.0])
     >>> print(bad[0])
@@ -458,6 +458,26 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
             )
         seed, scale, n_unnamed, kept, g = DEFAULT_SEED, NO_SCALE, 0, True, -1
         while what == FINE and i < end:
+            # Plain features one after the other, in a loop that has little else on its mind.
+            while kept and i < min(end, quick_end):
+                if byte(text + i) == SPACE:
+                    i += 1
+                    continue
+                stop, feature_key, value, base_of_ends, ends_there = _quick_feature(
+                    text, i, end, seed, base_of_ends, ends_there
+                )
+                value *= scale
+                if stop == i or value == 0.0 or not math.isfinite(value):
+                    break
+                key[uint64(k)] = feature_key
+                x[uint64(k)] = value
+                place[uint64(k)] = i
+                if len(group) > 0:
+                    group[k - start[n]] = g
+                k += 1
+                i = stop
+            if i == end:
+                break
             c = byte(text + i)
             if c in (SPACE, TAB):
                 i += 1
@@ -471,17 +491,10 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                 kept = _index(ignored, seed) < 0
                 g = _index(crossed, seed)
             else:
-                stop, feature_key, value = i, DEFAULT_SEED, NO_SCALE
-                if i < quick_end:
-                    stop, feature_key, value, base_of_ends, ends_there = _quick_feature(
-                        text, i, end, seed, base_of_ends, ends_there
-                    )
-                    value *= scale
-                if stop == i or not math.isfinite(value):
-                    what, stop, feature_key, value = _feature(
-                        text, i, end, seed, scale, n_unnamed, known
-                    )
-                    n_unnamed += c == COLON
+                what, stop, feature_key, value = _feature(
+                    text, i, end, seed, scale, n_unnamed, known
+                )
+                n_unnamed += c == COLON
                 if kept and value != 0.0 and what == FINE:
                     key[uint64(k)] = feature_key
                     x[uint64(k)] = value

@@ -1,0 +1,160 @@
+"""What was parsed, kept in a temporary file, so that later passes need not parse it again.
+
+The file is an Arrow stream of lists, see `formats.columns.to_arrow`, with the line of each example;
+where the lines are, and which were bad, stands in the metadata of each batch. The file has no name,
+so nothing is left behind whatever ends the process. TMPDIR says in which folder it takes its room.
+"""
+
+import json
+import mmap
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import Any
+
+import pyarrow as pa
+
+from dwindle.errors import DataError
+from dwindle.formats.block import BadLine, Parsed
+from dwindle.formats.columns import (
+    LIST_SCHEMA,
+    from_arrow,
+    shared_by_arrow,
+    shared_with_arrow,
+    to_arrow,
+)
+from dwindle.stream import ahead
+
+DEPTH = 4  # batches that wait to be written
+LAG = 10  # batches that may still be in use: more than `ahead` makes before they are asked for
+ARRAYS = ("batch", "line", "tags")  # what is parsed, but for what is said of all of it
+_SCHEMA = LIST_SCHEMA.append(pa.field("line", pa.int64(), nullable=False))
+
+
+class Cache:
+    """Batches, written by a thread of their own, then read as often as wanted without a copy."""
+
+    def __init__(self) -> None:
+        self.fault: Exception | None = None  # why nothing can be kept
+        self._waiting: deque[Future[None]] = deque()
+        self._open = ExitStack()
+        try:
+            self._file: Any = self._open.enter_context(TemporaryFile())  # noqa: SIM115
+            self._stream = pa.ipc.new_stream(self._file, _SCHEMA)
+        except OSError as fault:
+            self.fault = fault
+        self._writer = self._open.enter_context(ThreadPoolExecutor(1))
+
+    def add(self, parsed: Parsed) -> None:
+        """What comes next; it must not change until it is written."""
+        self._waiting.append(self._writer.submit(self._write, parsed))
+        if len(self._waiting) > DEPTH:
+            self._waiting.popleft().result()
+
+    def finish(self) -> None:
+        """That was all; if there is no `fault`, it can be read."""
+        while self._waiting:
+            self._waiting.popleft().result()
+        self._try(lambda: (self._stream.close(), self._file.flush()))
+
+    def read(self) -> Iterator[Parsed]:
+        """Everything in the order it came, as it was but for tags."""
+        memory = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        file = pa.BufferReader(pa.py_buffer(memory))
+        done: deque[int] = deque([0], LAG)  # where batches ended, in whole pages
+        with pa.ipc.open_stream(file) as batches:
+            for table, metadata in batches.iter_batches_with_custom_metadata():
+                # What was read need not stay in memory: if asked for again, it is mapped again.
+                if len(done) == LAG and done[1] > done[0]:
+                    memory.madvise(mmap.MADV_DONTNEED, done[0], done[1] - done[0])
+                done.append(file.tell() // mmap.PAGESIZE * mmap.PAGESIZE)
+                about = json.loads(metadata["about"])
+                about["bad"] = [BadLine(*fault) for fault in about["bad"]]
+                line = shared_by_arrow(table.column("line"))
+                yield from_arrow(table, about["source"], line)._replace(**about)
+
+    def close(self) -> None:
+        """The file is gone."""
+        for future in self._waiting:
+            future.cancel()
+        self._open.close()
+
+    def _write(self, parsed: Parsed) -> None:
+        def write() -> None:
+            about = {f: v for f, v in parsed._asdict().items() if f not in ARRAYS}
+            columns = to_arrow(parsed._replace(tags=None), checked=False).columns
+            table = pa.RecordBatch.from_arrays(
+                [*columns, shared_with_arrow(parsed.line)], schema=_SCHEMA
+            )
+            self._stream.write_batch(table, {"about": json.dumps(about)})
+
+        self._try(write)
+
+    def _try(self, write: Callable[[], object]) -> None:
+        """Write, unless that failed before; if it fails now, its room is given back at once."""
+        if self.fault is None:
+            try:
+                write()
+            except (OSError, pa.ArrowInvalid) as fault:
+                self.fault = fault
+                self._file.raw.close()  # without a last try to write what is in its buffer
+
+
+class Again:
+    """Examples to be gone through several times: parsed once, then from a cache.
+
+    ``source`` parses them; it is asked again if there is no room for a cache, which ``note`` is
+    told, unless they can be read ``once`` only.
+    """
+
+    def __init__(
+        self, source: Callable[[], Iterator[Parsed]], note: Callable[[str], None], *, once: bool
+    ) -> None:
+        self._source, self._note, self._once = source, note, once
+        self._cache: Cache | None = None
+        self._finished = False
+
+    def parsed(self) -> Iterator[Parsed]:
+        """All of them, and the next time from the cache."""
+        if self._finished:
+            yield from self.again()
+            return
+        for item in self._source():
+            self.add(item)
+            yield item
+        self.finish()
+
+    def again(self) -> Iterator[Parsed]:
+        """All of them: from the cache, if there is one."""
+        return self._source() if self._cache is None else ahead(self._cache.read())
+
+    def add(self, item: Parsed) -> None:
+        """One that comes from elsewhere, which parses more than these."""
+        if not self._finished:
+            self._cache = self._cache or Cache()
+            self._cache.add(item)
+
+    def finish(self) -> None:
+        """There are no more of them; said again, it does nothing."""
+        if self._finished:
+            return
+        self._finished = True
+        self._cache = self._cache or Cache()
+        self._cache.finish()
+        fault = self._cache.fault
+        if fault is not None:
+            self.close()
+            why = f"no room for a cache of the data in the temporary folder ({fault})"
+            if self._once:
+                raise DataError(
+                    f"{why}, and a pipe can be read only once: set TMPDIR, or use a file"
+                )
+            self._note(f"{why}: it is parsed again in each pass (TMPDIR may name another folder)")
+
+    def close(self) -> None:
+        """The cache is gone."""
+        if self._cache is not None:
+            self._cache.close()
+            self._cache = None

@@ -1,0 +1,66 @@
+"""Which features of a batch are the same."""
+
+from typing import Any
+
+import numpy as np
+from numba import uint64
+from numpy.typing import NDArray
+
+from dwindle._jit import compiled
+
+GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
+ONE = uint64(1)
+
+
+def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Where each distinct key first stands, and which of them each key is.
+
+    >>> first, which = distinct(np.array([7, 3, 7, 7, 5], np.uint64))
+    >>> first.tolist(), which.tolist()
+    ([0, 1, 4], [0, 1, 0, 0, 2])
+    """
+    first, which = np.empty(len(key), np.int64), np.empty(len(key), np.int32)
+    known = np.empty(len(key), np.uint64)
+    n, done = 0, 0
+    bits = max(10, len(key).bit_length() - 1)  # most batches have a key several times
+    while True:
+        n, done = _number(key, np.zeros(1 << bits, np.int32), n, done, known, first, which)
+        if done == len(key):
+            return first[:n], which
+        bits += 1
+
+
+@compiled
+def _number(
+    key: Any, table: Any, n: int, done: int, known: Any, first: Any, which: Any
+) -> tuple[int, int]:
+    """Give the keys from ``done`` on their numbers; ``n`` have one already, and are ``known``.
+
+    Returns how many have one then, and how far it went: to the end, unless the table of the
+    numbers plus one is half full before.
+    """
+    mask, shift = uint64(len(table) - 1), uint64(64)
+    while len(table) >> (uint64(64) - shift) > 1:
+        shift -= ONE
+    for j in range(n):
+        at = (known[j] * GOLDEN) >> shift
+        while table[at] != 0:
+            at = (at + ONE) & mask
+        table[at] = j + 1
+    for k in range(done, len(key)):
+        mark = uint64(key[k])
+        at = (mark * GOLDEN) >> shift
+        number = table[at]
+        while number != 0 and known[number - 1] != mark:
+            at = (at + ONE) & mask
+            number = table[at]
+        if number == 0:
+            if 2 * n >= len(table):
+                return n, k
+            known[n] = mark
+            first[n] = k
+            n += 1
+            number = n
+            table[at] = n
+        which[k] = number - 1
+    return n, len(key)

@@ -1,0 +1,71 @@
+"""What the labels of the data mean to a loss."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle.batch import Batch
+from dwindle.errors import DataError
+from dwindle.formats.block import Parsed
+from dwindle.losses import Hinge, Logistic, Squared
+
+PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
+
+
+class Labels:
+    """How the labels of two classes become -1 and 1: settled by the first that are seen."""
+
+    def __init__(self, sign: dict[float, float] | None = None) -> None:
+        self.sign = dict(sign or {})
+
+    def loss_for(self, batch: Batch) -> Any:
+        """Logistic if the labels are those of two classes, else squared."""
+        found = self.found(batch)
+        return Logistic() if any(found <= set(pair) for pair in PAIRS) else Squared()
+
+    def mapped(self, parsed: Parsed, loss: Any) -> NDArray[np.float32] | None:
+        """The labels as the loss wants them."""
+        label = parsed.batch.label
+        if label is None or not isinstance(loss, Logistic | Hinge):
+            return label
+        new = self.found(parsed.batch) - self.sign.keys()
+        if new:
+            self._admit(new, parsed)
+        out = np.array(label)
+        for value, sign in self.sign.items():
+            out[label == np.float32(value)] = sign
+        return out
+
+    def facts(self) -> dict[str, float]:
+        """The mapping, as a model keeps it."""
+        return {f"{value:g}": sign for value, sign in self.sign.items()}
+
+    def found(self, batch: Batch) -> set[float]:
+        """The labels of the examples to be learned from; past three, no more are looked for."""
+        if batch.label is None:
+            return set()
+        label = batch.label if batch.importance is None else batch.label[batch.importance > 0]
+        found: set[float] = set()
+        while len(label) and len(found) < 3:  # two passes over the labels, as a rule, and no sort
+            found.add(float(label[0]))
+            label = label[label != label[0]]
+        return found
+
+    def _admit(self, new: set[float], parsed: Parsed) -> None:
+        """Labels not met before: with those that were, they must make one of the known pairs."""
+        for negative, positive in PAIRS:
+            sign = {negative: -1.0, positive: 1.0}
+            # A 1 that came alone was taken for the positive class, as in the commonest pairs.
+            if new | self.sign.keys() <= sign.keys() and self.sign.items() <= sign.items():
+                self.sign |= {value: sign[value] for value in new}
+                return
+        label = parsed.batch.label
+        assert label is not None
+        first = {value: int(np.argmax(label == np.float32(value))) for value in new}
+        value = max(new, key=lambda v: (v not in (-1.0, 0.0, 1.0), -first[v]))
+        known = " and ".join(f"{v:g}" for v in sorted(self.sign)) or "-1 and 1, 0 and 1, or 1 and 2"
+        raise DataError(
+            f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
+            f"({known}), got {value:g} (say --loss squared to learn numbers)"
+        )
