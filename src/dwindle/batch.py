@@ -12,6 +12,7 @@ from dwindle.hashing import LARGEST, key_of
 from dwindle.names import Spelled, decoded, spelled
 
 Kind = TypeVar("Kind", bound=np.generic)
+PIECE = 2**13  # numbers looked at twice while they are in the cache; for more BLAS starts threads
 Features = Mapping[str, float | str | bool]
 
 
@@ -255,7 +256,7 @@ def _check_finite(
 
 def _is_clean(x: NDArray[np.float32]) -> bool:
     """Whether all of x is surely finite and not zero: a quick look, which huge values fail too."""
-    pieces = (x[i : i + 2**14] for i in range(0, len(x), 2**14))  # each read once from memory
+    pieces = (x[i : i + PIECE] for i in range(0, len(x), PIECE))
     return all(math.isfinite(piece @ piece) and piece.all() for piece in pieces)
 
 

@@ -17,7 +17,8 @@ def auc(prediction: ArrayLike, label: ArrayLike, weight: ArrayLike | None = None
     each = np.asarray(1.0 if weight is None else weight, np.float64)
     above, below = (np.bincount(rank, each * those) for those in (positive, ~positive))
     pairs = above.sum() * below.sum()
-    return float(above @ (np.cumsum(below) - below / 2) / pairs) if pairs else float("nan")
+    outranked = above * (np.cumsum(below) - below / 2)
+    return float(outranked.sum() / pairs) if pairs else float("nan")
 
 
 def accuracy(prediction: ArrayLike, label: ArrayLike, weight: ArrayLike | None = None) -> float:

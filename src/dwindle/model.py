@@ -26,7 +26,7 @@ from dwindle.batch import Batch
 from dwindle.errors import DataError, DivergedError
 from dwindle.files import replacing
 from dwindle.learner import Learner
-from dwindle.names import shown, spelled, split
+from dwindle.names import Text, shown
 from dwindle.registry import known_class
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Unshrunk
@@ -48,7 +48,7 @@ class Model:
 
     key: NDArray[np.uint64]
     weight: NDArray[np.float64]
-    names: list[str]
+    names: Text
     intercept: float
     settings: dict[str, Any]
     facts: dict[str, Any] = field(default_factory=dict)
@@ -238,21 +238,18 @@ def _number(value: Any) -> Any:
     return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
-def _name_columns(names: list[str]) -> dict[str, list[str]]:
-    pairs = [split(_valid(name)) for name in names]
-    return {"namespace": [pair[0] for pair in pairs], "feature": [pair[1] for pair in pairs]}
+def _name_columns(names: Text) -> dict[str, Text]:
+    namespaces, features = names.split()
+    return {"namespace": namespaces, "feature": features}
 
 
 def _valid(name: str) -> str:
     """A name that was not UTF-8, made so for other programs; its key is still the right one."""
-    return (
-        name if name.isascii() else name.encode("utf-8", "surrogateescape").decode(errors="replace")
-    )
+    return name.encode("utf-8", "surrogateescape").decode(errors="replace")
 
 
-def _names(table: pa.Table) -> list[str]:
-    pairs = zip(table["namespace"].to_pylist(), table["feature"].to_pylist(), strict=True)
-    return [f"{namespace}\0{feature}" if namespace else feature for namespace, feature in pairs]
+def _names(table: pa.Table) -> Text:
+    return Text.joined(_text(table["namespace"]), _text(table["feature"]))
 
 
 def _column(table: pa.Table, name: str) -> NDArray[Any]:
@@ -272,14 +269,29 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.empty(0, kind)
 
 
-def _array(values: NDArray[Any] | list[str]) -> pa.Array:
-    if isinstance(values, list):
-        bound, text = spelled(values, np.arange(len(values)))
-        if bound[-1] > MOST_TEXT:
-            raise DataError(f"the names take {bound[-1]:,} bytes, more than a model file holds")
-        return pa.StringArray.from_buffers(
-            len(values), pa.py_buffer(bound.astype(np.int32)), pa.py_buffer(text)
-        )
+def _text(column: pa.ChunkedArray) -> Text:
+    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, pa.string())
+    _, bound, text = whole.buffers()
+    if bound is None:
+        return Text.of([])
+    ends = np.frombuffer(bound, np.int32)[whole.offset : whole.offset + len(whole) + 1]
+    raw = np.frombuffer(text, np.uint8) if text is not None else np.empty(0, np.uint8)
+    return Text(ends.astype(np.int64) - ends[0], raw[ends[0] : ends[-1]])
+
+
+def _array(values: NDArray[Any] | Text) -> pa.Array:
+    if isinstance(values, Text):
+        if values.bound[-1] > MOST_TEXT:
+            raise DataError(
+                f"the names take {values.bound[-1]:,} bytes, more than a model file holds"
+            )
+        bound = pa.py_buffer(values.bound.astype(np.int32))
+        found = pa.StringArray.from_buffers(len(values), bound, pa.py_buffer(values.text))
+        try:
+            found.validate(full=True)
+        except pa.ArrowInvalid:
+            return _array(Text.of([_valid(name) for name in values]))
+        return found
     whole = np.ascontiguousarray(values)
     kind = pa.from_numpy_dtype(whole.dtype)
     return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
@@ -291,7 +303,8 @@ def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
     for name, column in zip(table.column_names, table.columns, strict=True):
         digest.update(f"{name} {column.type} ".encode())
         if pa.types.is_string(column.type):
-            digest.update("\0".join(column.to_pylist()).encode("utf-8", "surrogateescape"))
+            names = _text(column)
+            digest.update(names.bound.tobytes() + names.text.tobytes())
         else:
             digest.update(_numbers(column).tobytes())
     return digest.hexdigest()

@@ -1,6 +1,6 @@
 """The names of live features, and of no others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -45,6 +45,72 @@ def decoded(bound: NDArray[np.int64], text: NDArray[np.uint8]) -> list[str]:
     return [text_of(raw[a:b]) for a, b in pairwise(bound.tolist())]
 
 
+def cut(text: NDArray[np.uint8], begin: NDArray[np.int64], size: NDArray[np.int64]) -> Spelled:
+    """These pieces of a text, one after the other."""
+    bound = np.zeros(len(size) + 1, np.int64)
+    np.cumsum(size, out=bound[1:])
+    return bound, text[np.repeat(begin - bound[:-1], size) + np.arange(bound[-1])]
+
+
+class Text(Sequence[str]):
+    """Names that stand in one text and are made when asked for.
+
+    >>> Text.of(["ad^shoes", "hour", ""])[1:] == ["hour", ""]
+    True
+    """
+
+    def __init__(self, bound: NDArray[np.int64], text: NDArray[np.uint8]) -> None:
+        self.bound, self.text = bound, text
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> "Text":
+        """The same names."""
+        return names if isinstance(names, cls) else cls(*spelled(names, np.arange(len(names))))
+
+    def __len__(self) -> int:
+        return len(self.bound) - 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(decoded(self.bound, self.text))
+
+    def __getitem__(self, k: Any) -> Any:
+        places = range(len(self))[k]
+        if isinstance(places, range):
+            return Text(*self.spelled(np.array(places, np.int64)))
+        return text_of(self.text[self.bound[places] : self.bound[places + 1]].tobytes())
+
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """The names at these places."""
+        return cut(self.text, self.bound[where], self.bound[where + 1] - self.bound[where])
+
+    def split(self) -> tuple["Text", "Text"]:
+        """The namespace of each name, and the rest of it: see `split`."""
+        nul = np.append(np.flatnonzero(self.text == 0), -1)
+        first, last = self.bound[:-1], self.bound[1:]
+        at = nul[np.searchsorted(nul[:-1], last) - 1]  # the last before the name's end, or -1
+        has_namespace = at >= first
+        namespace = np.where(has_namespace, at - first, 0)
+        begin = np.where(has_namespace, at + 1, first)
+        return Text(*cut(self.text, first, namespace)), Text(*cut(self.text, begin, last - begin))
+
+    @classmethod
+    def joined(cls, namespaces: "Text", features: "Text") -> "Text":
+        """What `split` was of."""
+        nul = len(namespaces.text)
+        text = np.concatenate([namespaces.text, np.zeros(1, np.uint8), features.text])
+        begin, size = (np.empty((len(features), 3), np.int64) for _ in range(2))
+        begin[:, 0], size[:, 0] = namespaces.bound[:-1], np.diff(namespaces.bound)
+        begin[:, 1], size[:, 1] = nul, size[:, 0] > 0
+        begin[:, 2], size[:, 2] = features.bound[:-1] + nul + 1, np.diff(features.bound)
+        bound, text = cut(text, begin.ravel(), size.ravel())
+        return cls(bound[::3].copy(), text)
+
+
 class Names:
     """Names by key. A key without a name is called by its number, which for a column is its name.
 
@@ -86,23 +152,20 @@ class Names:
             self._key.keep(kept)
             self._size.keep(kept)
 
-    def of(self, keys: NDArray[np.uint64]) -> list[str]:
+    def of(self, keys: NDArray[np.uint64]) -> Text:
         """The name of each key."""
         known, size = self.keys, self._size.filled
         order = np.argsort(known)
         place = np.append(order, -1)[np.searchsorted(known, keys, sorter=order)]
         has_name = np.append(known, np.uint64(0))[place] == keys
         has_name &= place >= 0
-        begin = (np.cumsum(size) - size)[place[has_name]]
-        size = size[place[has_name]]
-        bound = np.zeros(len(size) + 1, np.int64)
-        np.cumsum(size, out=bound[1:])
-        text = self._text.filled[np.repeat(begin - bound[:-1], size) + np.arange(bound[-1])]
-        names = iter(decoded(bound, text))
-        return [
-            next(names) if named else str(key)
-            for key, named in zip(keys.tolist(), has_name.tolist(), strict=True)
-        ]
+        numbers = Text.of([str(key) for key in keys[~has_name].tolist()])
+        begin, length = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+        begin[has_name] = (np.cumsum(size) - size)[place[has_name]]
+        length[has_name] = size[place[has_name]]
+        begin[~has_name] = numbers.bound[:-1] + len(self._text.filled)
+        length[~has_name] = np.diff(numbers.bound)
+        return Text(*cut(np.concatenate([self._text.filled, numbers.text]), begin, length))
 
 
 class _Growing:
