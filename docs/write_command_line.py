@@ -27,6 +27,8 @@ dwindle convert train.vw train.arrow
 Results go to standard output, everything else to standard error.
 Exit code 0 is done, 1 bad data, 2 bad usage.
 A bad line stops a run with one line, `file:line: what was expected, what was found`, and leaves the earlier model as it was; `--skip-bad` counts and goes on.
+With `--passes` text is parsed once: later passes read what was parsed from a temporary file, in the folder that TMPDIR names; nothing is left of it, whatever ends the run.
+With `--holdout` every N-th example, or a file, is not learned from but measured on after each pass; the run ends when that gets no better, and the model is that of the best pass.
 Ctrl-C writes a checkpoint and says how to resume; a run killed and resumed gives the same model to the bit.
 
 A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first, so that `pandas.read_parquet("ads.parquet")` shows it.

@@ -13,6 +13,7 @@ from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats import columns, vw
 from dwindle.formats.block import Block, Parsed
+from dwindle.formats.distinct import distinct
 from dwindle.hashing import key_of
 
 INTERACTIONS = (
@@ -300,6 +301,22 @@ def test_part_of_a_list_table_is_part_of_its_examples(lines, at):
                 expected.key.tolist(),
             )
             assert list(back.names) == list(expected.names)
+
+
+@pytest.mark.parametrize("n_keys", [0, 1, 5, 3000, 2**63])
+def test_distinct_keys_are_numbered_in_the_order_they_come(n_keys):
+    key = np.random.default_rng(0).integers(0, max(n_keys, 1), 5000 if n_keys else 0, np.uint64)
+    first, which = distinct(key)
+    assert key[first].tolist() == list(dict.fromkeys(key.tolist()))
+    assert key[first][which].tolist() == key.tolist()
+
+
+def test_names_that_are_not_unicode_are_refused_unless_only_dwindle_reads_them():
+    parsed = vw.parse(Block(np.frombuffer(b"1 | \xff b\n", np.uint8), "data"))
+    with pytest.raises(UnicodeEncodeError):
+        columns.to_arrow(parsed)
+    back = columns.from_arrow(columns.to_arrow(parsed, checked=False), "data")
+    assert list(back.batch.names) == list(parsed.batch.names) == ["\udcff", "b"]
 
 
 def test_lists_are_read_without_a_copy():

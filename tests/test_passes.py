@@ -270,20 +270,19 @@ def test_a_signal_leaves_nothing_in_the_temporary_folder(data, tmp_path, tempora
     assert list(temporary.iterdir()) == []
 
 
-LITTLE = 2**17  # bytes: room for a model, but not for a cache
+LITTLE = 2**16  # bytes: room for a model, but not for a cache
 
 
 def no_room():
     resource.setrlimit(resource.RLIMIT_FSIZE, (LITTLE, resource.RLIM_INFINITY))
 
 
-def test_without_room_for_a_cache_the_data_is_parsed_again_and_that_is_said(data, tmp_path):
-    expected, _ = fitted([data], tmp_path / "file", passes=3, holdout=10)
-    args = ("-g", SHRINKAGE.gravity, "--passes", 3, "--holdout", 10)
-    # Compile first: what is compiled must be written too.
-    dwindle("train", data, "-m", tmp_path / "m", *args)
+@pytest.mark.parametrize("every", [2, 100])
+def test_without_room_for_a_cache_the_data_is_parsed_again_and_that_is_said(data, tmp_path, every):
+    args = ("-g", SHRINKAGE.gravity, "--passes", 3, "--holdout", every)
+    dwindle("train", data, "-m", tmp_path / "whole", *args)
     done = dwindle("train", data, "-m", tmp_path / "m", *args, preexec_fn=no_room)
-    assert bits(Model.load(tmp_path / "m")) == bits(expected)
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
     [told] = [line for line in done.stderr.decode().splitlines() if "dwindle:" in line]
     assert told == (
         "dwindle: no room for a cache of the data in the temporary folder "
@@ -454,6 +453,13 @@ def test_a_holdout_that_cannot_be_is_told_in_one_line(tmp_path, holdout, text, m
     assert {p.name for p in tmp_path.iterdir()} == {"a.vw", "held.vw", "temporary"}
 
 
+def test_a_label_that_does_not_fit_the_holdout_is_told_before_the_pass_is_over(data, tmp_path):
+    (tmp_path / "held.vw").write_text("1 | x\n0 | x\n")
+    (tmp_path / "a.vw").write_bytes(data.read_bytes() + b"nonsense\n")
+    with pytest.raises(DataError, match=r"held\.vw:2: expected a label of two classes"):
+        fitted([tmp_path / "a.vw"], tmp_path / "m", holdout=str(tmp_path / "held.vw"))
+
+
 def test_bad_lines_of_a_holdout_s_file_are_counted(data, tmp_path):
     (tmp_path / "held.vw").write_text("1|x\n1 | x\n-1 | y\n")
     _, summary = fitted([data], tmp_path / "m", holdout=str(tmp_path / "held.vw"), skip_bad=True)
@@ -548,6 +554,18 @@ def test_a_later_pass_over_a_pipe_cannot_be_resumed(noise, tmp_path):
     feeding.join()
     with pytest.raises(DataError, match=r"m\.checkpoint: was written in pass 2, and its data came"):
         train([str(tmp_path / "pipe.vw")], tmp_path / "m", training, resume=True)
+
+
+def test_the_best_model_of_another_run_is_refused(noise, data, tmp_path):
+    training = Training(**OVERFIT, passes=4)
+    with pytest.raises(Interrupted):
+        train([str(noise)], tmp_path / "m", training, stopping=stopped_after(4))
+    train([str(data)], tmp_path / "other", Training(holdout=10))
+    (tmp_path / "other").replace(tmp_path / "m.best")
+    seen = []
+    with pytest.raises(DataError, match=r"m\.best: is not the model of pass"):
+        train([str(noise)], tmp_path / "m", training, resume=True, on_pass=seen.append)
+    assert not any(row.best for row in seen)  # else it would have been written anew
 
 
 def test_resuming_with_another_holdout_is_refused(noise, tmp_path):

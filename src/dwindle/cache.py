@@ -135,6 +135,7 @@ class Again:
         if not self._finished:
             self._cache = self._cache or Cache()
             self._cache.add(item)
+            self._check(self._cache)
 
     def finish(self) -> None:
         """There are no more of them; said again, it does nothing."""
@@ -143,15 +144,19 @@ class Again:
         self._finished = True
         self._cache = self._cache or Cache()
         self._cache.finish()
-        fault = self._cache.fault
-        if fault is not None:
+        why = self._check(self._cache)
+        if why is not None:
             self.close()
-            why = f"no room for a cache of the data in the temporary folder ({fault})"
-            if self._once:
-                raise DataError(
-                    f"{why}, and a pipe can be read only once: set TMPDIR, or use a file"
-                )
             self._note(f"{why}: it is parsed again in each pass (TMPDIR may name another folder)")
+
+    def _check(self, cache: Cache) -> str | None:
+        """Why nothing can be kept, if that can be borne."""
+        if cache.fault is None:
+            return None
+        why = f"no room for a cache of the data in the temporary folder ({cache.fault})"
+        if self._once:
+            raise DataError(f"{why}, and a pipe can be read only once: set TMPDIR, or use a file")
+        return why
 
     def close(self) -> None:
         """The cache is gone."""

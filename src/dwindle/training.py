@@ -242,7 +242,7 @@ class _Run:
                 self.unlabelled += batch.n_examples
                 self.done_in_pass += batch.n_examples
                 return
-            self._begin(batch)
+            self._begin(parsed)
         learner, progress = self.learner, self.progress
         assert learner is not None
         assert progress is not None
@@ -259,9 +259,9 @@ class _Run:
                 self._row()
                 self.next_row *= 2
 
-    def _begin(self, batch: Batch) -> None:
+    def _begin(self, parsed: Parsed) -> None:
         training = self.training
-        loss = self.labels.loss_for(batch) if training.loss is None else training.loss
+        loss = self.labels.loss_for(parsed.batch) if training.loss is None else training.loss
         self.learner = Learner(
             loss, training.shrinkage, training.update, training.rate, scaled=training.scaled
         )
@@ -269,10 +269,10 @@ class _Run:
         self.progress.examples = self.unlabelled
         while self.next_row <= self.unlabelled:
             self.next_row *= 2
-        if self.data.holdout is not None and isinstance(self.training.holdout, str):
-            self.data.holdout.measure(
-                self.learner, self.labels
-            )  # a label that does not fit is told now
+        if self.data.holdout is not None and isinstance(training.holdout, str):
+            # A label that does not fit those of the data is told now, not after the pass.
+            self.labels.mapped(parsed, self.learner.loss)
+            self.data.holdout.measure(self.learner, self.labels)
 
     def _to_next_row(self, batch: Batch) -> Iterator[Batch]:
         """The batch, cut where a row of the table is due: batching never changes a weight."""
@@ -310,7 +310,7 @@ class _Run:
         if self.data.holdout is None:
             model = Model.of(learner, self._facts(), keep)
         else:
-            model = Model.load(self.best_path).heaviest(keep)
+            model = self._best_model().heaviest(keep)
         size = model.save(self.model_path)
         self.checkpoint.unlink(missing_ok=True)
         seconds = time.monotonic() - self.begin
@@ -335,6 +335,16 @@ class _Run:
             best_pass=self.best.number or None,
             **self._measured(),
         )
+
+    def _best_model(self) -> Model:
+        model = Model.load(self.best_path)
+        best, facts = self.best, model.facts
+        if (facts.get("pass"), facts.get("holdout_loss")) != (best.number, best.loss):
+            raise DataError(
+                f"{self.best_path}: is not the model of pass {best.number}, which was the best: "
+                "another run wrote it; begin anew"
+            )
+        return model
 
     def _facts(self) -> dict[str, Any]:
         assert self.learner is not None

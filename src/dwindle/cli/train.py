@@ -54,8 +54,8 @@ GROUPS = {
 @click.option("--pass-decay", default=1.0, show_default=True, help="Of the rate, after each pass.")
 @click.option(
     "--holdout", metavar="N|FILE",
-    help="Do not learn from every N-th example, or from a file: measure on them after each pass, "
-    "and write the model of the best pass.",
+    help="Measure after each pass on every N-th example, which is not learned from, or on a file; "
+    "write the model of the best pass.",
 )  # fmt: skip
 @click.option(
     "--patience", type=click.IntRange(1), default=3, show_default=True,
