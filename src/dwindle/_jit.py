@@ -13,10 +13,7 @@ from numba.extending import intrinsic, overload
 
 from dwindle.registry import bodies, sources
 
-# What every kernel is made of whatever its ingredients. `sources` adds the ingredients' own files.
-_ALWAYS = sha256(
-    b"".join((Path(__file__).parent / f).read_bytes() for f in ("_jit.py", "kernels.py"))
-)
+_HERE = Path(__file__)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 # What a kernel calls. It has no cache of its own, which would go stale unnoticed when what it calls
@@ -39,35 +36,53 @@ def _chooser(known: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
     return choose
 
 
-class Kernel:
-    """A loop that is compiled once for each combination of ingredients and cached on disk.
+def _stamped(function: pytypes.FunctionType, *code: bytes) -> Any:
+    """The function compiled, with a digest of ``code`` in the name that its cache goes by.
 
-    Numba re-reads a kernel's own file before trusting its cache, but not the files the kernel
-    calls into. So the last parameter of every kernel is ``stamp``, and its default a digest of all
-    the code that goes in: a default is part of the compiled signature.
+    Numba re-reads a kernel's own file before trusting its cache on disk, but not the files that the
+    kernel calls into. (The digest could be the default of a parameter too, but Numba looks up a
+    call that leaves out an argument anew each time: 40 us and more.)
     """
+    f = function
+    clone = pytypes.FunctionType(
+        f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__
+    )
+    digest = sha256(_HERE.read_bytes() + b"".join(code)).hexdigest()
+    clone.__qualname__, clone.__module__ = f"{f.__qualname__}_{digest[:16]}", f.__module__
+    clone.__doc__ = f.__doc__
+    return compiled(clone)
+
+
+def compiled_with(*files: Path) -> Callable[[Callable[..., Any]], Any]:
+    """Decorates a kernel whose helpers stand in these files."""
+    code = [file.read_bytes() for file in files]
+
+    def compile_with(function: Callable[..., Any]) -> Any:
+        assert isinstance(function, pytypes.FunctionType)
+        return _stamped(function, *code)
+
+    return compile_with
+
+
+class Kernel:
+    """A loop that is compiled once for each combination of ingredients and cached on disk."""
 
     def __init__(self, function: pytypes.FunctionType) -> None:
         self.function = function
-        self._stamped: dict[int, Callable[..., Any]] = {}
+        self._own = Path(function.__code__.co_filename).read_bytes()
+        self._made: dict[bytes, Callable[..., Any]] = {}
         self.__doc__ = function.__doc__
 
     def of(self, *ingredients: object) -> Callable[..., Any]:
         """The compiled loop for ingredients of these classes."""
-        digest = sha256(_ALWAYS.digest() + sources(*ingredients)).hexdigest()
-        stamp = int(digest[:15], 16)  # an int: a str default would cost 7 us a call
-        if stamp not in self._stamped:
-            f = self.function
-            clone = pytypes.FunctionType(
-                f.__code__, f.__globals__, f.__name__, (stamp,), f.__closure__
-            )
-            clone.__qualname__, clone.__module__ = f.__qualname__, f.__module__
-            self._stamped[stamp] = compiled(clone)
-        return self._stamped[stamp]
+        code = sources(*ingredients)
+        if code not in self._made:
+            self._made[code] = _stamped(self.function, self._own, code)
+        return self._made[code]
 
     def compiled(self) -> list[Any]:
         """Numba's dispatchers made so far, for looking into them."""
-        return list(self._stamped.values())
+        return list(self._made.values())
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

@@ -91,7 +91,6 @@ def learn(
     slots: Any,
     fresh: Any,
     prediction: Any,
-    stamp: int = 0,
 ) -> tuple[int, int, int]:
     """Algorithm 1 on the examples from ``first`` on: pull, predict, then learn, in order.
 
@@ -174,7 +173,6 @@ def predict(
     shrinkage: Any,
     update: Any,
     prediction: Any,
-    stamp: int = 0,
 ) -> None:
     """The prediction for each example by the weights as they stand; changes nothing else."""
     shift = home_shift(len(cells))
@@ -189,9 +187,7 @@ def predict(
 
 
 @kernel
-def settle_all(
-    cells: Any, now: float, size: float, shrinkage: Any, update: Any, stamp: int = 0
-) -> None:
+def settle_all(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> None:
     """Every weight has felt the whole clock."""
     for j in range(len(cells)):
         if cells[j].key != 0:
@@ -199,7 +195,7 @@ def settle_all(
 
 
 @kernel
-def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any, stamp: int = 0) -> int:
+def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> int:
     """Cells whose weight has come to zero are gone; the others are found, and are, as before.
 
     A weight that still lives is left unsettled: settling it in two parts would round twice. In
@@ -231,7 +227,7 @@ def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any, stam
 
 
 @kernel
-def move(cells: Any, into: Any, stamp: int = 0) -> None:
+def move(cells: Any, into: Any) -> None:
     """The cells of one table stand in another, which was empty and is large enough."""
     mask = uint64(len(into) - 1)
     shift = home_shift(len(into))
@@ -253,7 +249,6 @@ def weights(
     update: Any,
     key: Any,
     weight: Any,
-    stamp: int = 0,
 ) -> int:
     """How many weights are not zero; those that fit stand in ``key`` and ``weight``."""
     n = 0
@@ -269,7 +264,7 @@ def weights(
 
 
 @kernel
-def held(cells: Any, key: Any, stamp: int = 0) -> Any:
+def held(cells: Any, key: Any) -> Any:
     """Which of these keys are in the table."""
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
@@ -287,7 +282,7 @@ def held(cells: Any, key: Any, stamp: int = 0) -> Any:
 
 
 @kernel
-def probes(cells: Any, key: Any, stamp: int = 0) -> int:
+def probes(cells: Any, key: Any) -> int:
     """How many cells are looked at to find all of ``key``, or to find that they are not there."""
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
@@ -303,7 +298,7 @@ def probes(cells: Any, key: Any, stamp: int = 0) -> int:
 
 
 @kernel
-def values(loss: Any, prediction: Any, label: Any, stamp: int = 0) -> Any:
+def values(loss: Any, prediction: Any, label: Any) -> Any:
     """phi(p, y) for each prediction and label."""
     out = np.empty(len(prediction))
     for i in range(len(prediction)):
@@ -320,7 +315,6 @@ def tally(
     total: float,
     weight: float,
     count: Any,
-    stamp: int = 0,
 ) -> tuple[float, float]:
     """The total loss and its weight with these examples added, in order.
 

@@ -13,13 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.distinct import distinct
 from dwindle.formats.keys import DEFAULT_SEED, key_of_name, mix
-from dwindle.formats.scan import STAMP
+from dwindle.formats.scan import text_kernel
 from dwindle.formats.spans import Lazy
 from dwindle.formats.vw import MOST_PRODUCTS
 from dwindle.hashing import LARGEST
@@ -264,7 +263,7 @@ def _n_products(
     return total
 
 
-@compiled
+@text_kernel
 def _cross(  # noqa: C901, PLR0912 - only a kernel may write
     start: Any,
     word: Any,
@@ -276,7 +275,6 @@ def _cross(  # noqa: C901, PLR0912 - only a kernel may write
     bound: Any,
     product: Any,
     what: Any,
-    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
 ) -> tuple[int, int]:
     """The rows with their products stand in ``product``, except those with something in ``what``.
 
@@ -336,13 +334,12 @@ def _cross(  # noqa: C901, PLR0912 - only a kernel may write
     return n, k
 
 
-@compiled
+@text_kernel
 def _keys(
     text: int,
     offset: Any,
     seed: Any,
     key: Any,
-    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
 ) -> None:
     """``key[w]`` is the key of the name from ``offset[w]`` to ``offset[w + 1]``."""
     for w in range(len(key)):

@@ -6,7 +6,6 @@ Positions are offsets into the text, and a range of bytes goes up to, not includ
 """
 
 import functools
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,14 +15,14 @@ from numba import float64, int64, types, uint64
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled, helper
+from dwindle._jit import compiled_with, helper
 from dwindle.formats.block import Block
 
-# Numba re-reads a kernel's own file before trusting its cache, but not the files it calls into. So
-# the last parameter of every kernel that uses this module is ``stamp=STAMP``: see `_jit.Kernel`.
+# Compiles a kernel that reads text: these are the files that it may call into.
 _HERE = Path(__file__).parent
-_SOURCES = [_HERE / f"{name}.py" for name in ("scan", "keys", "numerals", "../hashing")]
-STAMP = int(sha256(b"".join(file.read_bytes() for file in _SOURCES)).hexdigest()[:15], 16)
+text_kernel = compiled_with(
+    *(_HERE / f"{name}.py" for name in ("scan", "keys", "numerals", "../hashing"))
+)
 
 TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
 HASH, QUOTE, STAR, PLUS, COMMA, MINUS, DOT, COLON, EQUALS, BAR = b"#'*+,-.:=|"
@@ -68,7 +67,7 @@ def size_of(data: NDArray[np.uint8]) -> Size:
     return Size(lines + 1, separators, bars, bool(doubtful) and _is_odd(data))
 
 
-@compiled
+@text_kernel
 def last_line(data: Any) -> int:
     """Where the last line ends, or 0 if none does."""
     n = len(data)
@@ -77,7 +76,7 @@ def last_line(data: Any) -> int:
     return n
 
 
-@compiled
+@text_kernel
 def _is_odd(data: Any) -> bool:
     n = len(data)
     odd = 0
@@ -159,7 +158,7 @@ _bars: Any = _mask(None, BAR)
 _doubtful: Any = _mask(None, 0, RETURN)
 
 
-@compiled
+@text_kernel
 def _counts(text: int, end: int) -> tuple[int, int, int, int]:
     """How many newlines, separators, bars, and NULs or carriage returns there are."""
     n_newlines, n_separators, n_bars, n_doubtful = 0, 0, 0, 0
@@ -178,7 +177,7 @@ def _counts(text: int, end: int) -> tuple[int, int, int, int]:
     return n_newlines, n_separators, n_bars, n_doubtful
 
 
-@compiled
+@text_kernel
 def _n_lines(text: int, end: int) -> int:
     whole = end & ~63
     n = 0

@@ -6,7 +6,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled, helper
+from dwindle._jit import helper
 from dwindle.formats.scan import (
     BAR,
     COLON,
@@ -17,12 +17,12 @@ from dwindle.formats.scan import (
     PLUS,
     RETURN,
     SPACE,
-    STAMP,
     STAR,
     TAB,
     ZERO,
     byte,
     put,
+    text_kernel,
 )
 from dwindle.names import decoded, text_of
 
@@ -152,7 +152,7 @@ def _section(first: Any, k: int) -> int:
     return low - 1
 
 
-@compiled
+@text_kernel
 def _spell(
     text: int,
     end: int,
@@ -163,7 +163,6 @@ def _spell(
     where: Any,
     bound: Any,
     out: int,
-    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
 ) -> None:
     """Name w stands from ``bound[w]`` to ``bound[w + 1]`` of what is at address ``out``.
 

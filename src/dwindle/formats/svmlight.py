@@ -13,7 +13,7 @@ import numpy as np
 from numba import float32, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled, helper, inlined
+from dwindle._jit import helper, inlined
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
@@ -29,7 +29,6 @@ from dwindle.formats.scan import (
     PLUS,
     RETURN,
     SPACE,
-    STAMP,
     TAB,
     UNSURE,
     ZERO,
@@ -43,6 +42,7 @@ from dwindle.formats.scan import (
     opened,
     size_of,
     skip_blank,
+    text_kernel,
     token_end,
 )
 from dwindle.hashing import LARGEST
@@ -171,7 +171,7 @@ def _is_integer(text: int, begin: int, end: int) -> bool:
     return i == end and i > first
 
 
-@compiled
+@text_kernel
 def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     text: int,
     at: int,
@@ -180,7 +180,6 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     known: int,
     rows: Any,
     faults: Any,
-    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
 ) -> tuple[int, int]:
     """The examples of the text from ``at`` on stand in ``rows``, the bad lines in ``faults``.
 

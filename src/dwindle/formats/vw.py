@@ -14,7 +14,7 @@ import xxhash
 from numba import float32, float64, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled, helper, inlined
+from dwindle._jit import helper, inlined
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import (
@@ -48,7 +48,6 @@ from dwindle.formats.scan import (
     QUOTE,
     RETURN,
     SPACE,
-    STAMP,
     TAB,
     UNSURE,
     ZERO,
@@ -62,6 +61,7 @@ from dwindle.formats.scan import (
     opened,
     size_of,
     skip_blank,
+    text_kernel,
     token_end,
 )
 from dwindle.formats.spans import NUMERIC, Spans, Tags
@@ -384,14 +384,13 @@ def _n_products(crossings: Any, bound: Any) -> float:
     return total
 
 
-@compiled
+@text_kernel
 def _measure(
     text: int,
     at: int,
     end_of_text: int,
     plan: Any,
     bound: Any,
-    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
 ) -> tuple[float, int]:
     """Bounds on how many products there are in all, and how many features on one line."""
     total, longest = 0.0, 0
@@ -417,7 +416,7 @@ def _measure(
     return total, longest
 
 
-@compiled
+@text_kernel
 def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     text: int,
     at: int,
@@ -428,7 +427,6 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     rows: Any,
     faults: Any,
     scratch: Any,
-    stamp: int = STAMP,  # noqa: ARG001 - see `scan.STAMP`
 ) -> tuple[int, int, int, int, bool, bool]:
     """The examples of the text from ``at`` on stand in ``rows``, the other lines in ``faults``.
 
