@@ -13,7 +13,10 @@ from dwindle.sketch import Distinct
 
 SMALLEST = 1024  # cells of a new table
 CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes
-LOAD = 0.75  # share of the cells that may be full; see benchmarks/growth.py
+# The share of the cells that may be full. A roomy table is faster, a large one should not be larger
+# than it must; see benchmarks/growth.py.
+ROOMY, DENSE = 0.5, 0.75
+LARGE = 2**18  # cells
 
 
 class Table:
@@ -42,7 +45,7 @@ class Table:
     @property
     def room(self) -> int:
         """How many features may still enter."""
-        return int(LOAD * len(self.cells)) - self.used
+        return capacity(len(self.cells)) - self.used
 
     def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
         """The features at these places of the batch have been given cells."""
@@ -99,9 +102,14 @@ class Table:
 
 def n_cells_for(n_features: int, n_cells: int = SMALLEST) -> int:
     """The size of a table that may hold so many features, ``n_cells`` or a doubling of it."""
-    while n_features > int(LOAD * n_cells):
+    while n_features > capacity(n_cells):
         n_cells *= 2
     return n_cells
+
+
+def capacity(n_cells: int) -> int:
+    """How many features may be in a table of this size."""
+    return int((ROOMY if n_cells < LARGE else DENSE) * n_cells)
 
 
 def empty_cells(update: Any, n_cells: int) -> Any:
