@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Batch, Learner, Logistic, Plain, Squared, Truncation, Unshrunk, kernels
-from dwindle.table import LOAD, SMALLEST
+from dwindle.table import ROOMY, SMALLEST
 
 
 def once_each(keys, per_example=10):
@@ -61,7 +61,7 @@ def test_the_table_grows_only_with_what_lives():
             learner.learn(once_each(range(first, first + 10_000)))
     assert len(fleeting.table.cells) == SMALLEST
     assert lasting.table.used == 200_000
-    assert len(lasting.table.cells) <= 4 * 200_000 / LOAD
+    assert len(lasting.table.cells) <= 4 * 200_000 / ROOMY
 
 
 def test_an_example_larger_than_the_table_fits():
@@ -109,7 +109,7 @@ def test_sweeps_visit_a_bounded_number_of_cells_for_each_feature_entered():
         learner.learn(once_each(range(first, first + 10_000)))
     assert visited > 0
     # At least half of what the table may hold was free after the last sweep: 2 / 0.75 cells each.
-    assert visited <= 2 / LOAD * 300_000 + len(learner.table.cells)
+    assert visited <= 2 / ROOMY * 300_000 + len(learner.table.cells)
 
 
 def peak_memory(script, *args):
