@@ -13,7 +13,7 @@ import pytest
 
 import reference_columns as reference
 from dwindle.errors import DataError
-from dwindle.formats import arrow, columns, csv, jsonl, vw
+from dwindle.formats import arrow, csv, jsonl, lists, vw
 from dwindle.formats.block import Block
 
 INTERACTIONS = (("price", "color"), ("color", "color"), ("n", "price", "color"))
@@ -177,7 +177,7 @@ def test_lists_come_back_from_a_file_to_the_bit(tmp_path):
 def test_lists_come_back_from_parquet_to_the_bit(tmp_path):
     path = str(tmp_path / "data.parquet")
     given = parsed_text()[1]
-    pq.write_table(pa.Table.from_batches([columns.to_arrow(given)]), path)
+    pq.write_table(pa.Table.from_batches([lists.to_arrow(given)]), path)
     (back,) = arrow.batches(path, label_column="label")
     same(given, back)
 

@@ -14,6 +14,7 @@ from dwindle.errors import DataError
 from dwindle.formats import columns, vw
 from dwindle.formats.block import Block, Parsed
 from dwindle.formats.distinct import distinct
+from dwindle.formats.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.hashing import key_of
 
 INTERACTIONS = (
@@ -277,10 +278,10 @@ vw_lines = st.sampled_from(
 @given(st.lists(vw_lines, min_size=1, max_size=6).map(b"\n".join))
 def test_examples_come_back_from_lists_to_the_bit(text):
     parsed = vw.parse(Block(np.frombuffer(text, np.uint8), "data"), interactions=(("f", ""),))
-    table = columns.to_arrow(parsed)
+    table = to_arrow(parsed)
     table.validate(full=True)
-    assert table.schema == columns.LIST_SCHEMA
-    back = columns.from_arrow(table, "data")
+    assert table.schema == LIST_SCHEMA
+    back = from_arrow(table, "data")
     assert bits(back.batch) == bits(parsed.batch)
     assert (back.tags and list(back.tags)) == (parsed.tags and list(parsed.tags))
     assert back.line.tolist() == list(range(1, len(parsed.line) + 1))
@@ -291,10 +292,10 @@ def test_part_of_a_list_table_is_part_of_its_examples(lines, at):
     def parsed_of(lines):
         return vw.parse(Block(np.frombuffer(b"\n".join(lines), np.uint8), "data"))
 
-    whole = columns.to_arrow(parsed_of(lines))
+    whole = to_arrow(parsed_of(lines))
     for part, table in [(lines[:at], whole[:at]), (lines[at:], whole[at:])]:
         if part:
-            back = columns.from_arrow(table, "data").batch
+            back = from_arrow(table, "data").batch
             expected = parsed_of(part).batch
             assert (back.x.tolist(), back.key.tolist()) == (
                 expected.x.tolist(),
@@ -314,21 +315,21 @@ def test_distinct_keys_are_numbered_in_the_order_they_come(n_keys):
 def test_names_that_are_not_unicode_are_refused_unless_only_dwindle_reads_them():
     parsed = vw.parse(Block(np.frombuffer(b"1 | \xff b\n", np.uint8), "data"))
     with pytest.raises(UnicodeEncodeError):
-        columns.to_arrow(parsed)
-    back = columns.from_arrow(columns.to_arrow(parsed, checked=False), "data")
+        to_arrow(parsed)
+    back = from_arrow(to_arrow(parsed, checked=False), "data")
     assert list(back.batch.names) == list(parsed.batch.names) == ["\udcff", "b"]
 
 
 def test_lists_are_read_without_a_copy():
     batch = Batch.from_arrays([0, 2, 3], [1, 2, 3], [1.0, 2.0, 3.0], [1, -1])
-    table = columns.to_arrow(Parsed(batch, np.array([1, 2]), []))
-    back = columns.from_arrow(table, "data").batch
+    table = to_arrow(Parsed(batch, np.array([1, 2]), []))
+    back = from_arrow(table, "data").batch
     assert back.key.ctypes.data == table.column("key").values.buffers()[1].address
     assert back.x.ctypes.data == table.column("x").values.buffers()[1].address
     assert back.names is None
     assert back.base is None
     assert all(array.flags.writeable for array in back[:5])  # to Numba, else, another type
-    later = columns.from_arrow(table[1:], "data").batch
+    later = from_arrow(table[1:], "data").batch
     assert later.x.ctypes.data == back.x.ctypes.data + 8
     del table, back
     assert later.x.tolist() == [3.0]
@@ -355,7 +356,7 @@ def lists(**changes):
     ],
 )  # fmt: skip
 def test_a_bad_row_of_lists_is_named_and_left_out(changes, message):
-    parsed = columns.from_arrow(lists(**changes), "data")
+    parsed = from_arrow(lists(**changes), "data")
     assert [str(fault) for fault in parsed.bad] == [f"data:2: {message}"]
     assert (parsed.line.tolist(), parsed.batch.key.tolist()) == ([1], [1, 2])
 
@@ -363,7 +364,7 @@ def test_a_bad_row_of_lists_is_named_and_left_out(changes, message):
 def test_zeros_in_lists_are_left_out():
     names = pa.array([["a", "b"], ["c"]])
     table = lists(x=pa.array([[0, 2], [3]], pa.list_(pa.float32())), name=names)
-    batch = columns.from_arrow(table, "data").batch
+    batch = from_arrow(table, "data").batch
     assert (batch.start.tolist(), batch.key.tolist(), batch.x.tolist()) == (
         [0, 1, 2],
         [2, 3],
@@ -374,4 +375,4 @@ def test_zeros_in_lists_are_left_out():
 
 def test_nulls_in_lists_are_refused():
     with pytest.raises(DataError, match=r"^data: column 'key' has nulls: convert the data again$"):
-        columns.from_arrow(lists(key=pa.array([[1, 2], [None]], pa.list_(pa.uint64()))), "data")
+        from_arrow(lists(key=pa.array([[1, 2], [None]], pa.list_(pa.uint64()))), "data")

@@ -9,13 +9,35 @@ from typing import Any
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic, overload
 
 from dwindle.registry import bodies, sources
 
 _HERE = Path(__file__)
 
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+class _Cache(FunctionCache):
+    """Numba's cache on disk, which would load all of Numba, at 0.2 s, to find compiled code in it.
+
+    Only compiling needs that, and sees to it itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code for a signature, or None."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A kernel: compiled when first called, or taken from the cache; it runs without the GIL."""
+    kernel: Any = helper(function)
+    kernel._cache = _Cache(function)  # noqa: SLF001  (Numba has no other door for it)
+    return kernel
+
+
 # What a kernel calls. It has no cache of its own, which would go stale unnoticed when what it calls
 # in turn is edited: its code is in the cache of the kernels.
 helper = njit(nogil=True, error_model="numpy")

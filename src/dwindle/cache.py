@@ -1,6 +1,6 @@
 """What was parsed, kept in a temporary file, so that later passes need not parse it again.
 
-The file is an Arrow stream of lists, see `formats.columns.to_arrow`, with the line of each example;
+The file is an Arrow stream of lists, see `formats.lists.to_arrow`, with the line of each example;
 where the lines are, and which were bad, stands in the metadata of each batch. The file has no name,
 so nothing is left behind whatever ends the process. TMPDIR says in which folder it takes its room.
 """
@@ -17,14 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from dwindle.errors import DataError
+from dwindle.formats.arrays import shared_by_arrow, shared_with_arrow
 from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.columns import (
-    LIST_SCHEMA,
-    from_arrow,
-    shared_by_arrow,
-    shared_with_arrow,
-    to_arrow,
-)
+from dwindle.formats.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.stream import ahead
 
 DEPTH = 4  # batches that wait to be written

@@ -4,7 +4,6 @@ A command's module is imported when the command is named, so that ``dwindle --he
 without Numba.
 """
 
-import sys
 from importlib import import_module
 
 import click
@@ -44,8 +43,7 @@ class Commands(click.Group):
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(dwindle.__version__, prog_name="dwindle")
-@click.pass_context
-def main(ctx: click.Context) -> None:
+def main() -> None:
     """Sparse linear models from streams, by truncated gradient.
 
     \b
@@ -53,7 +51,3 @@ def main(ctx: click.Context) -> None:
       dwindle train train.vw --gravity 1e-5 --model ads.parquet
       dwindle inspect ads.parquet
     """
-    if ctx.invoked_subcommand != "demo" and not {"scipy", "numba"} & sys.modules.keys():
-        # Numba would import SciPy, at a quarter of a second, only to see whether it has a BLAS.
-        sys.modules["scipy"] = None  # type: ignore[assignment]
-        ctx.call_on_close(lambda: sys.modules.pop("scipy", None))

@@ -11,17 +11,10 @@ import pyarrow.parquet as pq
 
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
-from dwindle.formats.columns import (
-    LIST_SCHEMA,
-    MOST_ROWS,
-    Interactions,
-    from_arrow,
-    is_list_form,
-    roles,
-    to_arrow,
-    wide,
-)
+from dwindle.formats.columns import MOST_ROWS, roles, wide
 from dwindle.formats.faults import quoted
+from dwindle.formats.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
+from dwindle.formats.words import Interactions
 
 # The batches of the columns of these names, each with the share of the file read by its end.
 Read = Callable[[list[str]], Iterator[tuple[pa.RecordBatch, float]]]
@@ -39,7 +32,7 @@ def batches(
     """The examples of a Parquet or Arrow file; rows count from 1.
 
     Of a wide table, see `columns.wide`, features are the ``columns``, by default all, but those to
-    ignore. What is not wanted is not read. In a list table, see `columns.from_arrow`, the names of
+    ignore. What is not wanted is not read. In a list table, see `lists.from_arrow`, the names of
     label and importance are fixed.
     """
     schema, read = _opened(path)

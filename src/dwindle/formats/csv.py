@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.columns import MOST_ROWS, Interactions, Roles, roles, wide
+from dwindle.formats.columns import MOST_ROWS, Roles, roles, wide
 from dwindle.formats.faults import is_number, quoted
+from dwindle.formats.words import Interactions
 
 BLOCK = 1 << 22  # bytes read at a time; no row may be longer
 

@@ -10,9 +10,10 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from dwindle.formats.arrays import not_finite, single
 from dwindle.formats.block import Block, Parsed
-from dwindle.formats.columns import Interactions, Rows, Words, finished, keys_of, not_finite, single
 from dwindle.formats.faults import LONGEST, quoted
+from dwindle.formats.words import Interactions, Rows, Words, finished, keys_of
 from dwindle.hashing import seed_of
 
 KNOWN = frozenset({"label", "weight", "tag", "features"})

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
-from dwindle.formats.columns import keys_of
 from dwindle.formats.faults import quoted
+from dwindle.formats.words import keys_of
 from dwindle.hashing import seed_of
 from dwindle.names import decoded, shown, spelled, split
 

@@ -1,0 +1,104 @@
+"""Numbers of Arrow's columns as NumPy's, and the other way round."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dwindle.errors import DataError
+
+
+class _Memory:
+    """Where an Arrow array has its numbers; they stay there while this is referred to."""
+
+    def __init__(self, array: pa.Array, dtype: type[np.generic]) -> None:
+        self._buffer = array.buffers()[1]
+        kind = np.dtype(dtype)
+        # Not read-only, as Arrow would have it: to Numba that is another type, and the kernel would
+        # be compiled again.
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (len(array),),
+            "typestr": kind.str,
+            "data": (self._buffer.address + array.offset * kind.itemsize, False),
+        }
+
+
+# NumPy's arrays are Arrow's and the other way round, by their buffers: the usual ways import
+# pandas, if it is installed, which takes half a second.
+
+
+def shared_with_arrow(array: NDArray[Any]) -> pa.Array:
+    """The same numbers as Arrow has them, without a copy if they stand side by side."""
+    whole = np.ascontiguousarray(array)
+    kind = pa.from_numpy_dtype(whole.dtype)
+    return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
+
+
+def shared_by_arrow(array: pa.Array) -> NDArray[Any]:
+    """The numbers of an array that has no nulls, where Arrow has them."""
+    dtype = array.type.to_pandas_dtype()
+    return np.asarray(_Memory(array, dtype)) if len(array) else np.empty(0, dtype)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds strings."""
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def as_dictionary(column: pa.Array) -> pa.Array:
+    """The column, dictionary-encoded if and only if it holds strings."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
+        return column.dictionary_decode()
+    return column.dictionary_encode() if is_text(kind) else column
+
+
+def single(wide: NDArray[Any]) -> NDArray[np.float32]:
+    """The numbers in single precision, rounded as text is: first to double precision."""
+    if wide.dtype == np.float32:
+        return wide
+    with np.errstate(over="ignore"):
+        return wide.astype(np.float64, copy=False).astype(np.float32)
+
+
+def not_finite(value: float, missing: str) -> str:
+    """What a number is that single precision cannot hold, and what to write instead."""
+    if np.isnan(value):
+        return f"is nan: write {missing} for a missing value"
+    if np.isinf(value):
+        return f"is {value}: write a finite number"
+    return f"is {value}, too large for single precision: write a number below 3.4e38 in size"
+
+
+def numbers(
+    column: pa.Array, source: str, name: str, what: str, faults: dict[int, str]
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """The numbers of a column, 0 where there is none, and where there is none."""
+    kind = column.type
+    if pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        column = column.cast(pa.uint8())
+    elif pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise DataError(
+            f"{source}: column {name!r} is of type {kind}, which is no feature: "
+            "make it numbers or strings, or ignore the column"
+        )
+    missing = np.zeros(len(column), np.bool_)
+    if column.null_count:
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        zero = np.zeros(1, column.type.to_pandas_dtype())
+        column = column.fill_null(pa.array(zero, column.type)[0])
+    given = shared_by_arrow(column)
+    number = single(given)
+    finite = np.isfinite(number)
+    if not finite.all():
+        for i in np.flatnonzero(~finite):
+            message = not_finite(float(given[i]), "an empty cell or null")
+            faults.setdefault(int(i), f"{what} {message}")
+        number = np.where(finite, number, np.float32(0))
+    return number, missing

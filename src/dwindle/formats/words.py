@@ -1,0 +1,323 @@
+"""Features as numbers of distinct names, each hashed once, and products of groups of them.
+
+What columns and JSON have in common.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dwindle.batch import Batch
+from dwindle.formats.arrays import shared_with_arrow
+from dwindle.formats.block import BadLine, Parsed
+from dwindle.formats.keys import DEFAULT_SEED, key_of_name, mix
+from dwindle.formats.scan import text_kernel
+from dwindle.formats.spans import Lazy
+from dwindle.formats.vw import MOST_PRODUCTS
+from dwindle.names import Spelled, decoded, spelled
+
+Interactions = tuple[tuple[str, ...], ...]
+
+
+class Words(NamedTuple):
+    """The distinct features of a batch: name and key of each, and which of ``groups`` it is in."""
+
+    name: Sequence[Any]  # str, or what str() makes the name of
+    key: NDArray[np.uint64]
+    group: NDArray[np.int32]
+    groups: Sequence[str]
+
+
+class Rows(NamedTuple):
+    """Examples whose features are words: those of row i are from ``start[i]`` to ``start[i+1]``."""
+
+    line: NDArray[np.int64]
+    label: NDArray[np.float32]
+    importance: NDArray[np.float32]
+    start: NDArray[np.int64]
+    word: NDArray[np.int32]
+    x: NDArray[np.float32]
+
+    def only(self, good: NDArray[np.bool_]) -> "Rows":
+        """The rows that are good."""
+        size = np.diff(self.start)
+        features = np.repeat(good, size)
+        return Rows(
+            self.line[good],
+            self.label[good],
+            self.importance[good],
+            starts(size[good]),
+            self.word[features],
+            self.x[features],
+        )
+
+    def without_zeros(self) -> "Rows":
+        """The same rows without the features whose value is 0."""
+        kept = self.x != 0
+        if kept.all():
+            return self
+        start = starts(kept)[self.start]
+        return self._replace(start=start, word=self.word[kept], x=self.x[kept])
+
+
+class Names(Lazy):
+    r"""The names of features, made when asked for.
+
+    Feature k is the word ``place[k]``, or, if that is -1 - row, the product of the words
+    ``factor[row]`` (-1 for no third one), which is called ``group*group\0name*name``.
+    """
+
+    def __init__(self, words: Words, place: NDArray[np.int32], factor: NDArray[np.int32]) -> None:
+        self._words = words
+        self._place = place
+        self._factor = factor
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """The names at these places as one text; those that Arrow has, without a string of each."""
+        place, name = self._place[where], self._words.name
+        if not isinstance(name, pa.Array) or (place < 0).any():
+            return spelled([self._at(k) for k in where.tolist()], np.arange(len(where)))
+        found = name.take(shared_with_arrow(place)).cast(pa.large_string())
+        _, bound, text = found.buffers()
+        begin = found.offset
+        bounds = np.frombuffer(bound, np.int64)[begin : begin + len(found) + 1]
+        return bounds - bounds[0], np.frombuffer(text or b"", np.uint8)[bounds[0] : bounds[-1]]
+
+    def _at(self, k: int) -> str:
+        place = int(self._place[k])
+        if place >= 0 and isinstance(self._words.name, pa.Array):
+            return decoded(*self.spelled(np.array([k])))[0]
+        if place >= 0:
+            return str(self._words.name[place])
+        factors = [int(word) for word in self._factor[-1 - place] if word >= 0]
+        groups = [self._words.groups[self._words.group[word]] for word in factors]
+        names = [str(self._words.name[word]).rpartition("\0")[2] for word in factors]
+        return "*".join(groups) + "\0" + "*".join(names)
+
+
+NO_FACTORS = np.empty((0, 3), np.int32)
+
+
+def starts(size: NDArray[Any]) -> NDArray[np.int64]:
+    """Where rows of these sizes start, and where the last ends."""
+    start = np.zeros(len(size) + 1, np.int64)
+    np.cumsum(size, out=start[1:])
+    return start
+
+
+def finished(
+    rows: Rows,
+    words: Words,
+    source: str,
+    faults: Mapping[int, str],
+    interactions: Interactions,
+    tags: Sequence[str] | None = None,
+) -> Parsed:
+    """What was parsed: the rows with their products; ``faults`` is what is wrong with which line.
+
+    ``tags`` are of the rows given, of which those with a product too large are left out.
+    """
+    faults = dict(faults)
+    if not interactions or not len(rows.line):
+        names = Names(words, rows.word, NO_FACTORS)
+        batch = Batch(
+            rows.start,
+            words.key[rows.word],
+            rows.x,
+            rows.label,
+            rows.importance,
+            names=names,
+        )
+        return Parsed(batch, rows.line, listed_faults(source, faults), tags, source)
+    crossed = sorted({group for groups in interactions for group in groups})
+    crossings = np.full((len(interactions), 3), -1, np.int64)
+    for c, groups in enumerate(interactions):
+        crossings[c, : len(groups)] = [crossed.index(group) for group in groups]
+    place_of = {group: j for j, group in enumerate(crossed)}
+    group_of = np.array([place_of.get(group, -1) for group in words.groups], np.int32)
+    group = group_of[words.group]
+    n_products = _n_products(rows, group, crossings)
+    crowded = n_products > MOST_PRODUCTS
+    what = np.where(crowded, len(interactions), -1)
+    product = Products.room_for(rows, int(n_products[~crowded].sum()))
+    longest = int(np.diff(rows.start).max())
+    member, bound = np.empty(longest, np.int64), np.zeros(len(crossed) + 1, np.int64)
+    n, k = _cross(
+        rows.start, rows.word, rows.x, words.key, group, crossings, member, bound, product, what
+    )
+    for i in np.flatnonzero(what >= 0):
+        faults[int(rows.line[i])] = _too_much(interactions, int(what[i]))
+    good = what < 0
+    batch = Batch(
+        product.start[: n + 1],
+        product.key[:k],
+        product.x[:k],
+        rows.label[good],
+        rows.importance[good],
+        names=Names(words, product.place[:k], product.factor),
+    )
+    if tags is not None:
+        tags = [tags[int(i)] for i in np.flatnonzero(good)]
+    return Parsed(batch, rows.line[good], listed_faults(source, faults), tags, source)
+
+
+def listed_faults(source: str, faults: Mapping[int, str]) -> list[BadLine]:
+    """The faults of rows, in their order."""
+    return [BadLine(source, line, faults[line]) for line in sorted(faults)]
+
+
+def _too_much(interactions: Interactions, what: int) -> str:
+    if what == len(interactions):
+        return (
+            f"the interactions make more than {MOST_PRODUCTS} products of this row: "
+            "leave one of them out, or split the row"
+        )
+    return (
+        f"a product of the interaction {'*'.join(interactions[what])} is too large "
+        "for single precision: scale its values down"
+    )
+
+
+# Products
+
+
+class Products(NamedTuple):
+    """The arrays that `_cross` fills: rows with their products; see `Names` for the last two."""
+
+    start: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    x: NDArray[np.float32]
+    place: NDArray[np.int32]
+    factor: NDArray[np.int32]
+
+    @classmethod
+    def room_for(cls, rows: Rows, n_products: int) -> "Products":
+        """Space for the rows and so many products."""
+        n = len(rows.x) + n_products
+        return cls(
+            np.zeros(len(rows.line) + 1, np.int64),
+            np.empty(n, np.uint64),
+            np.empty(n, np.float32),
+            np.empty(n, np.int32),
+            np.empty((n_products + 1, 3), np.int32),  # one more, for a product that is dropped
+        )
+
+
+def _n_products(
+    rows: Rows, group: NDArray[np.int32], crossings: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How many products each row has: of r factors out of n features, n (n+1) ... (n+r-1) / r!."""
+    row = np.repeat(np.arange(len(rows.line)), np.diff(rows.start))
+    total = np.zeros(len(rows.line))
+    for crossing in crossings:
+        count = np.ones(len(rows.line))
+        for j, r in Counter(crossing[crossing >= 0].tolist()).items():
+            n = np.bincount(row[group[rows.word] == j], minlength=len(rows.line)).astype(np.float64)
+            for factor in range(r):
+                count *= (n + factor) / (factor + 1)
+        total += np.rint(count)
+    return total
+
+
+@text_kernel
+def _cross(  # noqa: C901, PLR0912 - only a kernel may write
+    start: Any,
+    word: Any,
+    x: Any,
+    key: Any,
+    group: Any,
+    crossings: Any,
+    member: Any,
+    bound: Any,
+    product: Any,
+    what: Any,
+) -> tuple[int, int]:
+    """The rows with their products stand in ``product``, except those with something in ``what``.
+
+    There stands of a row the interaction that has a product too large, or -1. Returns how many
+    rows and features there are.
+    """
+    n, k, row = 0, 0, 0
+    for i in range(len(what)):
+        if what[i] >= 0:
+            continue
+        own, row_before = k, row
+        m = 0
+        for j in range(len(bound) - 1):
+            for f in range(start[i], start[i + 1]):
+                if group[word[f]] == j:
+                    member[m] = f
+                    m += 1
+            bound[j + 1] = m
+        for f in range(start[i], start[i + 1]):
+            product.key[k] = key[word[f]]
+            product.x[k] = x[f]
+            product.place[k] = word[f]
+            k += 1
+        for c in range(len(crossings)):
+            a, b, d = crossings[c, 0], crossings[c, 1], crossings[c, 2]
+            for u in range(bound[a], bound[a + 1]):
+                for v in range(u if b == a else bound[b], bound[b + 1]):
+                    lowest, highest = 0, 1
+                    if d >= 0:
+                        lowest = v if d == b else u if d == a else bound[d]
+                        highest = bound[d + 1]
+                    for w in range(lowest, highest):
+                        one, two = word[member[u]], word[member[v]]
+                        mixed = mix(key[one], key[two])
+                        value = x[member[u]] * x[member[v]]
+                        product.factor[row, 0] = one
+                        product.factor[row, 1] = two
+                        product.factor[row, 2] = -1
+                        if d >= 0:
+                            three = word[member[w]]
+                            mixed = mix(mixed, key[three])
+                            value *= x[member[w]]
+                            product.factor[row, 2] = three
+                        if value != 0.0:
+                            product.key[k] = mixed
+                            product.x[k] = value
+                            product.place[k] = -1 - row
+                            k += 1
+                            row += 1
+                        if what[i] < 0 and not np.isfinite(value):
+                            what[i] = c
+        if what[i] >= 0:
+            k, row = own, row_before
+        else:
+            n += 1
+            product.start[n] = k
+    return n, k
+
+
+@text_kernel
+def _keys(
+    text: int,
+    offset: Any,
+    seed: Any,
+    key: Any,
+) -> None:
+    """``key[w]`` is the key of the name from ``offset[w]`` to ``offset[w + 1]``."""
+    for w in range(len(key)):
+        key[w] = key_of_name(text, offset[w], offset[w + 1], seed[w], -1)
+
+
+def keys_of(
+    names: pa.LargeStringArray, seed: NDArray[np.uint64] | None = None
+) -> NDArray[np.uint64]:
+    """`hashing.key_of` each name in the namespace of this seed, by default the default one."""
+    key = np.empty(len(names), np.uint64)
+    seed = np.full(len(names), DEFAULT_SEED) if seed is None else seed
+    if len(names):
+        _, offsets, text = names.buffers()
+        offset = np.frombuffer(offsets, np.int64)[names.offset :]
+        offset.flags.writeable = False  # to Numba a writable array is another type
+        _keys(text.address if text else 0, offset, seed, key)
+    return key
