@@ -4,15 +4,21 @@ Two files like rcv1, of the same examples: 70 features each out of 47,000 whose 
 a power law, with a value of four digits, called by a number in one file and by a word in the other.
 Both tools read a file once, logistic, each feature with a rate of its own, and write a model.
 
-    python benchmarks/text.py [--megabytes 1000] [--rounds 5] [--folder /tmp]
+    python benchmarks/text.py [--megabytes 1000] [--rounds 5] [--folder FOLDER]
+    python benchmarks/text.py --pipe 10
+
+With --pipe, dwindle alone reads so many gigabytes from a pipe: its memory is the point.
 """
 
 import argparse
+import json
 import statistics
+import subprocess
 import sys
 import tempfile
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,26 +33,36 @@ SETTINGS = {
 }
 
 
-def write(path: Path, prefix: str, megabytes: int, seed: int = 0) -> None:
-    """A file of at least so many megabytes."""
+def write(
+    file: IO[bytes], prefix: str, megabytes: int, seed: int = 0, *, once: bool = False
+) -> None:
+    """At least so many megabytes; with ``once``, each example has a feature that none other has."""
     rng = np.random.default_rng(seed)
     truth = np.where(rng.random(D) < 0.05, rng.normal(size=D), 0.0)
     column = rng.permutation(D)  # a vocabulary is not sorted by frequency
     name = pa.array([f"{prefix}{j}" for j in range(D)])
     number = pa.array([f"{v / 10**4:.4f}" for v in range(10**4)])
     bound = pa.array(np.arange(0, ROWS * NNZ + 1, NNZ, dtype=np.int32))
-    with path.open("wb") as file:
-        while file.tell() < megabytes * 10**6:
-            j = column[(D * rng.random((ROWS, NNZ)) ** 3).astype(int)]
-            v = rng.integers(1, 10**4, (ROWS, NNZ))
-            chance = 1 / (1 + np.exp(-(truth[j] * v / 10**4).sum(axis=1)))
-            head = pa.array(np.where(rng.random(ROWS) < chance, "1 |f", "-1 |f"))
-            tokens = pc.binary_join_element_wise(
-                name.take(pa.array(j.ravel())), number.take(pa.array(v.ravel())), ":"
-            )
-            rows = pc.binary_join(pa.ListArray.from_arrays(bound, tokens), " ")
-            lines = pc.binary_join_element_wise(head, rows, " ")
-            file.write("\n".join([*lines.to_pylist(), ""]).encode())
+    written = 0
+    for first in count(0, ROWS):
+        j = column[(D * rng.random((ROWS, NNZ)) ** 3).astype(int)]
+        v = rng.integers(1, 10**4, (ROWS, NNZ))
+        chance = 1 / (1 + np.exp(-(truth[j] * v / 10**4).sum(axis=1)))
+        is_positive = (rng.random(ROWS) < chance).tolist()
+        head = pa.array(
+            [
+                f"{'1' if y else '-1'} |f" + (f" once{first + i}" if once else "")
+                for i, y in enumerate(is_positive)
+            ]
+        )
+        tokens = pc.binary_join_element_wise(
+            name.take(pa.array(j.ravel())), number.take(pa.array(v.ravel())), ":"
+        )
+        rows = pc.binary_join(pa.ListArray.from_arrays(bound, tokens), " ")
+        lines = pc.binary_join_element_wise(head, rows, " ")
+        written += file.write("\n".join([*lines.to_pylist(), ""]).encode())
+        if written >= megabytes * 10**6:
+            return
 
 
 def command(tool: str, data: Path, model: Path) -> list[str]:
@@ -56,18 +72,42 @@ def command(tool: str, data: Path, model: Path) -> list[str]:
     return [sys.executable, "-m", module, *options, *files]
 
 
+def pipe(gigabytes: int, folder: str) -> None:
+    """Train on a pipe that is written while it is read, and print what the run came to."""
+    with tempfile.TemporaryDirectory(dir=folder) as here:
+        model = str(Path(here, "m.parquet"))
+        train = [sys.executable, "-m", "dwindle", "train", "-", "-m", model, "--json"]
+        process = subprocess.Popen(  # noqa: S603
+            [*train, "--gravity", "1e-4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert process.stdin is not None
+        write(process.stdin, "word", gigabytes * 1000, once=True)
+        summary = json.loads(process.communicate()[0].splitlines()[-1])
+    keys = "examples", "feature_count", "seen", "peak_live", "kept", "seconds", "peak_memory_bytes"
+    report(
+        f"a pipe of {gigabytes} GB, each example with a feature of its own",
+        [{key: summary[key] for key in keys}],
+        ("dwindle", "numba"),
+    )
+
+
 def main() -> None:
     """Write the files, measure, and print the ratios."""
     said = argparse.ArgumentParser(description=__doc__)
     said.add_argument("--megabytes", type=int, default=1000)
     said.add_argument("--rounds", type=int, default=5)
     said.add_argument("--folder", default=tempfile.gettempdir())
+    said.add_argument("--pipe", type=int, metavar="GB", help="train on a pipe instead")
     options = said.parse_args()
+    if options.pipe:
+        pipe(options.pipe, options.folder)
+        return
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for kind, prefix in KINDS.items():
             data, ten = Path(folder, f"{kind}.vw"), Path(folder, f"{kind}-ten.vw")
-            write(data, prefix, options.megabytes)
+            with data.open("wb") as out:
+                write(out, prefix, options.megabytes)
             with data.open("rb") as file:
                 ten.write_bytes(b"".join(file.readline() for _ in range(10)))
             contestants = {
