@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dwindle.errors import DataError
 from dwindle.formats.block import Block, Parsed
+from dwindle.formats.memory import Memory
 
 Item = TypeVar("Item")
 
@@ -202,21 +203,22 @@ def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
     """The lines of a file, as many whole ones at a time as fit in ``size`` bytes, at least one."""
     from dwindle.formats.scan import last_line, n_lines  # noqa: PLC0415  (it imports Numba)
 
-    rest, line = np.empty(0, np.uint8), 1
+    memory = Memory()
+    rest, line = b"", 1
     while True:
-        text = np.empty(len(rest) + size, np.uint8)
-        text[: len(rest)] = rest
+        text = memory.empty(len(rest) + size, np.uint8)
+        text[: len(rest)] = np.frombuffer(rest, np.uint8)
         end = _fill(text, len(rest), file)
         if end == len(rest):
             break
         whole = last_line(text[len(rest) : end])
         if whole:  # else a line longer than a block: go on to its end
             whole += len(rest)
-            yield Block(text[:whole], source, line)
+            yield Block(text[:whole], source, line, memory=memory)
             line += n_lines(text[:whole])
-        rest = text[whole:end]
-    if len(rest):
-        yield Block(rest, source, line)
+        rest = text[whole:end].tobytes()  # a copy, so that the text can be used again
+    if rest:
+        yield Block(np.frombuffer(rest, np.uint8), source, line, memory=memory)
 
 
 def _fill(buffer: NDArray[np.uint8], at: int, file: BinaryIO) -> int:

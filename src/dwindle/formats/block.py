@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dwindle.batch import Batch
 from dwindle.errors import DataError, DivergedError
+from dwindle.formats.memory import Memory
 
 
 class Block(NamedTuple):
@@ -18,6 +19,7 @@ class Block(NamedTuple):
     source: str  # what messages call it: a path, or "stdin"
     line: int = 1  # the number of the block's first line
     end: int = 0  # bytes of the source, compressed as it is, read by the block's end
+    memory: Memory = Memory()  # for what is parsed; blocks of one source share it
 
 
 class BadLine(NamedTuple):

@@ -83,11 +83,11 @@ def parse(
     data, begin = opened(block)
     size = size_of(data)
     rows = Rows(
-        start=np.empty(size.lines + 1, np.int64),
-        label=np.empty(size.lines, np.float32),
-        line=np.empty(size.lines, np.int64),
-        key=np.empty(size.separators, np.uint64),
-        x=np.empty(size.separators, np.float32),
+        start=block.memory.empty(size.lines + 1, np.int64),
+        label=block.memory.empty(size.lines, np.float32),
+        line=block.memory.empty(size.lines, np.int64),
+        key=block.memory.empty(size.separators, np.uint64),
+        x=block.memory.empty(size.separators, np.float32),
     )
     faults = room_for(size.lines)
 

@@ -35,6 +35,7 @@ from dwindle.formats.keys import (
     mix,
     xxh64,
 )
+from dwindle.formats.memory import Memory
 from dwindle.formats.numerals import is_never_finite, known_numbers, number, short_number
 from dwindle.formats.scan import (
     BAR,
@@ -149,7 +150,7 @@ def parse(
     size = size_of(data)
     bound = np.zeros(len(plan.crossed) + 1, np.int64)
     n_products, longest = _measure(text, begin, end, plan, bound) if interactions else (0.0, 0)
-    rows = _room_for(size.lines, size.separators, size.bars, int(n_products))
+    rows = _room_for(block.memory, size.lines, size.separators, size.bars, int(n_products))
     faults = room_for(size.lines)
     scratch = Scratch(np.empty(longest, np.int64), np.empty(longest, np.int64), bound)
 
@@ -195,22 +196,24 @@ def _seeds(names: list[str]) -> NDArray[np.uint64]:
     return np.array([xxhash.xxh64_intdigest(name) for name in raw], np.uint64)
 
 
-def _room_for(n_lines: int, n_features: int, n_sections: int, n_products: int) -> Rows:
+def _room_for(
+    memory: Memory, n_lines: int, n_features: int, n_sections: int, n_products: int
+) -> Rows:
     """Arrays for at most so many; what is not filled costs no memory."""
     n = n_features + n_products
     return Rows(
-        start=np.empty(n_lines + 1, np.int64),
-        label=np.empty(n_lines, np.float32),
-        importance=np.empty(n_lines, np.float32),
-        base=np.empty(n_lines, np.float32),
-        tag=np.empty(n_lines, np.int64),
-        tag_end=np.empty(n_lines, np.int64),
-        line=np.empty(n_lines, np.int64),
-        key=np.empty(n, np.uint64),
-        x=np.empty(n, np.float32),
-        place=np.empty(n, np.int64),
-        first=np.empty(n_sections, np.int64),
-        bar=np.empty(n_sections, np.int64),
+        start=memory.empty(n_lines + 1, np.int64),
+        label=memory.empty(n_lines, np.float32),
+        importance=memory.empty(n_lines, np.float32),
+        base=memory.empty(n_lines, np.float32),
+        tag=memory.empty(n_lines, np.int64),
+        tag_end=memory.empty(n_lines, np.int64),
+        line=memory.empty(n_lines, np.int64),
+        key=memory.empty(n, np.uint64),
+        x=memory.empty(n, np.float32),
+        place=memory.empty(n, np.int64),
+        first=memory.empty(n_sections, np.int64),
+        bar=memory.empty(n_sections, np.int64),
         factor=np.empty((n_products + 1, 3), np.int64),  # one more, for a product that is dropped
     )
 
