@@ -538,3 +538,23 @@ def test_resume_takes_settings_from_the_checkpoint_and_names_one_that_differs(da
     assert (found.weights(), found.intercept) == fitted([data], tmp_path)
     again = dwindle("train", data, "-m", model, "--resume")
     assert b"nothing to resume" in again.stderr
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_predicting_needs_no_column_of_labels(tmp_path, kind):
+    frame = pd.DataFrame({"label": [1, -1] * 50, "hour": range(100), "ad": ["shoes", "hats"] * 50})
+
+    def written(frame, name):
+        path = tmp_path / f"{name}.{kind}"
+        frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+        return path
+
+    model = tmp_path / "m.parquet"
+    dwindle("train", written(frame, "train"), "--model", model)
+    labelled = dwindle("predict", model, written(frame, "test")).stdout
+    assert len(labelled.splitlines()) == 100
+    bare = written(frame.drop(columns="label"), "bare")
+    assert dwindle("predict", model, bare).stdout == labelled
+    done = dwindle("evaluate", model, bare, check=False)
+    assert done.returncode == 1
+    assert b"no column 'label'" in done.stderr

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,9 +43,10 @@ def predict(
     """
     trained = Model.load(model)
     link = _link(trained, kind)
+    unlabelled = replace(_as_trained(trained, reading), labelled=False)
 
     def made() -> Iterator[Predictions]:
-        for parsed in _watched(paths, _as_trained(trained, reading), on_batch):
+        for parsed in _watched(paths, unlabelled, on_batch):
             skipped = parsed.n_bad(skip_bad=skip_bad)
             yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
 

@@ -61,6 +61,7 @@ class Reading:
     format: str | None = None
     label_column: str = "label"
     weight_column: str | None = None
+    labelled: bool = True  # else tables need have no column of labels
     interactions: tuple[tuple[str, ...], ...] = ()
     ignore: frozenset[str] = frozenset()
     threads: int = 2
@@ -189,6 +190,7 @@ def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Ite
     columns: dict[str, Any] = {
         "label_column": how.label_column,
         "weight_column": how.weight_column,
+        "labelled": how.labelled,
         "interactions": how.interactions,
         "ignore": how.ignore,
     }

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
-from dwindle.formats.columns import MOST_ROWS, roles, wide
+from dwindle.formats.columns import MOST_ROWS, at_hand, roles, wide
 from dwindle.formats.faults import quoted
 from dwindle.formats.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
 from dwindle.formats.words import Interactions
@@ -23,8 +23,9 @@ Read = Callable[[list[str]], Iterator[tuple[pa.RecordBatch, float]]]
 def batches(
     path: str,
     *,
-    label_column: str,
+    label_column: str | None,
     weight_column: str | None = None,
+    labelled: bool = True,
     interactions: Interactions = (),
     ignore: frozenset[str] = frozenset(),
     columns: Sequence[str] | None = None,
@@ -32,7 +33,8 @@ def batches(
     """The examples of a Parquet or Arrow file; rows count from 1.
 
     Of a wide table, see `columns.wide`, features are the ``columns``, by default all, but those to
-    ignore. What is not wanted is not read. In a list table, see `lists.from_arrow`, the names of
+    ignore. What is not wanted is not read. Unless they are ``labelled``, label and weight may be
+    absent. In a list table, see `lists.from_arrow`, the names of
     label and importance are fixed.
     """
     schema, read = _opened(path)
@@ -44,6 +46,8 @@ def batches(
             )
         wanted = [name for name in schema.names if name in LIST_SCHEMA.names]
     else:
+        if not labelled:
+            label_column, weight_column = at_hand(schema.names, label_column, weight_column)
         roles(schema.names, path, label_column, weight_column, interactions, ignore)
         wanted = _wanted(schema.names, path, {label_column, weight_column}, ignore, columns)
     first, size = 1, Path(path).stat().st_size

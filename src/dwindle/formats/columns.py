@@ -27,15 +27,20 @@ MOST_ROWS = 1 << 16  # of a batch: more would only wait in memory
 class Roles(NamedTuple):
     """What the columns of a wide table are."""
 
-    label: str
+    label: str | None
     weight: str | None
     features: list[str]
+
+
+def at_hand(columns: Sequence[str], *names: str | None) -> tuple[str | None, ...]:
+    """These columns, None for each that is not there: who only predicts needs no label."""
+    return tuple(name if name in columns else None for name in names)
 
 
 def roles(
     columns: Sequence[str],
     source: str,
-    label_column: str,
+    label_column: str | None,
     weight_column: str | None = None,
     interactions: Interactions = (),
     ignore: Iterable[str] = (),
@@ -45,8 +50,8 @@ def roles(
         if n > 1:
             raise DataError(f"{source}: {n} columns are named {name!r}: rename all but one")
     features = [c for c in columns if c not in {label_column, weight_column} and c not in ignore]
-    wanted = [("the label", label_column)]
-    wanted += [("the weight", weight_column)] if weight_column is not None else []
+    said = [("the label", label_column), ("the weight", weight_column)]
+    wanted = [(role, name) for role, name in said if name is not None]
     wanted += [("a column to ignore", name) for name in sorted(ignore)]
     wanted += [("an interaction", name) for names in interactions for name in names]
     for role, name in wanted:
@@ -70,7 +75,7 @@ def wide(
     table: pa.RecordBatch,
     source: str,
     *,
-    label_column: str,
+    label_column: str | None,
     weight_column: str | None = None,
     interactions: Interactions = (),
     ignore: frozenset[str] = frozenset(),
@@ -81,7 +86,8 @@ def wide(
 
     A numeric or boolean column is a feature named by the column, absent where it is 0 or null. A
     column of strings is the feature ``column=value`` of value 1, absent where it is empty or null.
-    A null label makes an example that is not learned from: label 0, importance 0.
+    A null label, or no ``label_column``, makes an example that is not learned from: label 0,
+    importance 0.
 
     Row i is called ``line[i]``, by default i + 1; ``faults`` says what is already known to be wrong
     with which row, counted from 0.
@@ -141,6 +147,8 @@ def _said(
     table: pa.RecordBatch, source: str, role: Roles, faults: dict[int, str]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The label and the importance of each row."""
+    if role.label is None:
+        return np.zeros(table.num_rows, np.float32), np.zeros(table.num_rows, np.float32)
     what = f"label column {role.label!r}"
     column = as_dictionary(table.column(role.label))
     if pa.types.is_dictionary(column.type):

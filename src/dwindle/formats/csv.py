@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.columns import MOST_ROWS, Roles, roles, wide
+from dwindle.formats.columns import MOST_ROWS, Roles, at_hand, roles, wide
 from dwindle.formats.faults import is_number, quoted
 from dwindle.formats.words import Interactions
 
@@ -37,16 +37,18 @@ def batches(
     file: BinaryIO,
     source: str,
     *,
-    label_column: str,
+    label_column: str | None,
     weight_column: str | None = None,
+    labelled: bool = True,
     delimiter: str = ",",
     interactions: Interactions = (),
     ignore: frozenset[str] = frozenset(),
 ) -> Iterator[Parsed]:
     r"""The examples of a CSV file, some 4 MB at a time; `columns.wide` says what a column becomes.
 
-    Only an empty cell is a missing value. A row all of whose cells are empty is a blank line, and
-    left out. Line numbers count the header as 1 and suppose no newlines inside of quotes.
+    Unless they are ``labelled``, label and weight may be absent. Only an empty cell is a missing
+    value. A row all of whose cells are empty is a blank line, and left out. Line numbers count the
+    header as 1 and suppose no newlines inside of quotes.
 
     >>> from io import BytesIO
     >>> file = BytesIO(b"y,price,color\n1,3.5,red\n-1,,blue\n")
@@ -55,6 +57,8 @@ def batches(
     ['price', 'color=red', 'color=blue'] [3.5, 1.0, 1.0] [1.0, -1.0]
     """
     columns = _header(file, source, delimiter, ignore)
+    if not labelled:
+        label_column, weight_column = at_hand(columns, label_column, weight_column)
     role = roles(columns, source, label_column, weight_column, interactions, ignore)
     wanted = [c for c in columns if c not in ignore or c in {label_column, weight_column}]
     rows = _RowNumbers(source, role)
