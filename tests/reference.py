@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+TINY = 1e-38  # the least N: a smaller |x| may be 0 in single precision
 INTERCEPT = None  # the intercept's name among the weights: a feature always 1 and never shrunk
 
 
@@ -56,7 +57,7 @@ class Adaptive:
         self.energy, self.scale = {}, {}
 
     def arrive(self, weights, name, x):
-        old, new = self.scale.get(name, 0.0), float(np.float32(abs(x)))
+        old, new = self.scale.get(name, 0.0), float(np.float32(max(abs(x), TINY)))
         if new > old:
             weights[name] = weights.get(name, 0.0) * (old / new)
             self.energy[name] = float(np.float32(self.energy.get(name, 0.0) * (old / new) ** 2))

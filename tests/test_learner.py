@@ -295,3 +295,10 @@ def test_integers_and_floats_in_a_setting_mean_the_same_and_compile_once():
     b.learn_one({"a": 1}, 1)
     assert len(b._learn.signatures) == compiled  # noqa: SLF001
     assert repr(a) == repr(b)
+
+
+def test_a_value_that_scaling_makes_vanish_leaves_the_weights_finite():
+    learner = Learner(Logistic(), Truncation(), Adaptive(), 0.1, scaled=True)
+    for _ in range(3):
+        learner.learn_one({"a": 1.0, "b": 1.0, "least": 2.0**-149}, 1)
+    assert np.isfinite(list(learner.weights().values())).all()

@@ -12,7 +12,7 @@ import numpy as np
 from dwindle.registry import body_of, by_class
 from dwindle.shrinkage import feels, path_sum, shrink
 
-TINY = 1e-38  # stands in for the scale of a feature not seen yet, whose weight is 0
+TINY = 1e-38  # the least scale; so that of a feature not seen yet, whose weight is 0
 
 
 @by_class
@@ -101,7 +101,7 @@ def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float) -> f
 @body_of(settle, Adaptive)
 def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
     w = weight_at(update, shrinkage, cell, now, size)
-    large = np.float32(abs(x))  # as the scale is kept, so that an equal x is not larger
+    large = np.float32(max(abs(x), TINY))  # as the scale is kept, so that an equal x is not larger
     if large > cell.scale:
         ratio = np.float64(cell.scale) / large
         w *= ratio
