@@ -71,7 +71,7 @@ LOSSES = [
         dwindle.Quantile(tau=0.75),
         lambda p, y: 0.75 * (y - p) if p <= y else 0.25 * (p - y),
         lambda p, y: 0.0 if p == y else -0.75 if p < y else 0.25,
-        (-1.5, 0.7, 0.25, 2.0),  # no 0: rounding would decide on which side of the kink it is
+        (-1.5, 0.75, 0.25, 2.0),  # no 0: rounding would decide on which side of the kink it is
     ),
     Loss(
         dwindle.Huber(delta=0.5),
