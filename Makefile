@@ -25,6 +25,7 @@ lint: .venv/developing  ## lint, types, import contracts
 bench: .venv/installed  ## side by side with scikit-learn, in one run
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/memory.py
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from io import BytesIO
+from itertools import pairwise
 
 import joblib
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse, load_npz, random_array, save_npz
 from sklearn.base import clone
-from sklearn.datasets import dump_svmlight_file, load_digits, load_iris, load_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_digits, load_svmlight_file
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -33,9 +34,9 @@ from dwindle import (
     Logistic,
     Poisson,
     Quantile,
-    Truncation,
     TruncatedGradientClassifier,
     TruncatedGradientRegressor,
+    Truncation,
 )
 from dwindle.model import Model
 from dwindle.stream import Reading
@@ -105,7 +106,7 @@ def test_partial_fit_in_any_batching_gives_the_same_bits(cuts, classes):
     whole = in_order().fit(x, y)
     parts = in_order()
     bounds = [0, *sorted(cuts), 400]
-    for a, b in zip(bounds, bounds[1:], strict=False):
+    for a, b in pairwise(bounds):
         if a < b:
             parts.partial_fit(x[a:b], y[a:b], classes=np.arange(classes))
     assert same(whole.coef_, parts.coef_)
@@ -132,7 +133,7 @@ def test_the_estimator_is_the_learner():
     learner = Learner(Logistic(), Truncation(1e-3))
     learner.learn(Batch.from_csr(x, 2 * y - 1))
     estimator = in_order().fit(x, y)
-    assert estimator.weights() == {k: v for k, v in learner.weights().items()}
+    assert estimator.weights() == pytest.approx(learner.weights(), abs=0)
     assert np.array_equal(estimator.decision_function(x), learner.predict(Batch.from_csr(x)))
 
 
@@ -210,7 +211,7 @@ def test_the_first_partial_fit_names_the_classes_and_later_ones_keep_to_them():
         ValueError, match=r"classes were \[0 1\] in the first call, and now \[0, 2\]"
     ):
         model.partial_fit(x, y, classes=[0, 2])
-    with pytest.raises(ValueError, match="row 0: the label .*2.* is not among the classes"):
+    with pytest.raises(ValueError, match=r"the label \d is not among the classes, which are 0, 1"):
         model.partial_fit(x, y + 2)
 
 
@@ -282,20 +283,17 @@ def test_balanced_classes_count_alike_and_need_all_rows():
 
 # Settings.
 
+# A stream comes as it comes; on the command line, --holdout alone stops early.
+ONLY_HERE = {"average", "shuffle", "random_state", "early_stopping", "holdout", "verbose"}
+
 
 def test_the_keywords_are_the_options_of_the_command_line():
     from dwindle.cli.train import command  # noqa: PLC0415
 
-    options = {option.name: option.default for option in command.params}
-    ours = TruncatedGradientRegressor().get_params()
-    for name in (
-        "loss", "shrinkage", "gravity", "every", "threshold", "update", "rate", "power", "passes",
-        "pass_decay", "keep", "patience",
-    ):  # fmt: skip
-        option = next(option for option in command.params if option.name == name)
-        assert ours[name] == option.get_default(None, call=True) or (
-            ours[name] is None and name in options
-        ), name
+    defaults = command.make_context("train", ["data", "-m", "m"]).params
+    for name, default in TruncatedGradientRegressor().get_params().items():
+        if name not in ONLY_HERE:
+            assert default == defaults[name], name
 
 
 REFUSED = [
@@ -327,7 +325,7 @@ def test_a_setting_that_changes_while_learning_is_refused():
     model = in_order().partial_fit(x, y, classes=[0, 1])
     model.set_params(gravity=0.5)
     with pytest.raises(
-        ValueError, match="gravity was 0.001 when the learning began, and now it is 0.5"
+        ValueError, match=r"gravity was 0\.001 when the learning began, and now it is 0\.5"
     ):
         model.partial_fit(x, y)
     model.fit(x, y)
@@ -435,16 +433,18 @@ FORMS = {
     ),
     "list": lambda x: x.toarray().tolist(),
     "fortran": lambda x: np.asfortranarray(x.toarray()),
-    "read-only": lambda x: _frozen(x),
     "batch order": lambda x: x[np.arange(x.shape[0])],
 }
 
 
-def _frozen(x):
-    frozen = x.copy()
-    for part in (frozen.data, frozen.indices, frozen.indptr):
+def frozen(x):
+    copy = x.copy()
+    for part in (copy.data, copy.indices, copy.indptr):
         part.flags.writeable = False
-    return frozen
+    return copy
+
+
+FORMS["read-only"] = frozen
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -485,7 +485,7 @@ def test_read_only_data_compiles_no_kernel_again():
     x, y = data()
     model = in_order().partial_fit(x, y, classes=[0, 1])
     compiled = len(model._panel.members[0]._learn.signatures)  # noqa: SLF001
-    model.partial_fit(_frozen(x), y)
+    model.partial_fit(frozen(x), y)
     assert len(model._panel.members[0]._learn.signatures) == compiled  # noqa: SLF001
 
 
@@ -545,9 +545,13 @@ def test_a_grid_search_finds_a_gravity():
 
 
 def test_classes_that_come_one_after_the_other_are_no_trap():
-    x, y = load_iris(return_X_y=True)
-    model = TruncatedGradientClassifier(passes=20)
-    assert cross_val_score(model, x, y).mean() > 0.9
+    x, y = load_digits(return_X_y=True)
+    order = np.argsort(y, kind="stable")
+    scores = [
+        TruncatedGradientClassifier(shuffle=shuffle).fit(x[order], y[order]).score(x, y)
+        for shuffle in (True, False)
+    ]
+    assert scores[0] > 0.9 > scores[1]
 
 
 def test_a_clone_has_the_settings_and_nothing_else():
@@ -649,8 +653,7 @@ def test_the_command_line_and_the_estimator_give_the_same_bits(tmp_path, options
         assert ours.settings == expected.settings
         assert ours.names == expected.names
         for fact in ("labels", "examples", "seen", "peak_live"):
-            if "holdout" not in options[-4:-3]:
-                assert ours.facts[fact] == expected.facts[fact] or settings.get("early_stopping")
+            assert ours.facts[fact] == expected.facts[fact]
         assert np.array_equal(
             model.decision_function(x), dwindle.load(tmp_path / "m").decision_function(x)
         )

@@ -8,7 +8,7 @@ from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
@@ -269,9 +269,11 @@ class TruncatedGradient(BaseEstimator):
         reset: bool,
     ) -> tuple[Any, NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
         """Rows, labels, weights and numbers of the rows whose weight is not 0."""
-        x, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
-        )
+        x = X
+        if reset or not self._plain(X) or not isinstance(y, np.ndarray) or y.ndim != 1:
+            x, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
+            )
         if reset:
             names = getattr(self, "feature_names_in_", None)
             self._keys = None if names is None else keys_of(names)
@@ -287,6 +289,16 @@ class TruncatedGradient(BaseEstimator):
             return x, y, weight, number
         return x[there], y[there], weight[there], number[there]
 
+    def _plain(self, X: Any) -> bool:
+        """Whether it is a matrix that `Batch` checks as well: scikit-learn's checks take longer."""
+        return (
+            isinstance(X, csr_array | csr_matrix)
+            and X.dtype in FLOATS
+            and self._keys is None
+            and X.shape[0] > 0
+            and X.shape[1] == getattr(self, "n_features_in_", None)
+        )
+
     def _batch(self, x: Any, label: Any = None, importance: Any = None) -> Batch:
         """The rows of a checked matrix: columns are features, by number or, if known, by name."""
         make = Batch.from_csr if issparse(x) else Batch.from_dense
@@ -299,6 +311,8 @@ class TruncatedGradient(BaseEstimator):
         panel = self._kept
         if isinstance(X, Batch):
             return panel.predict(X)
+        if self._plain(X):
+            return panel.predict(self._batch(X))
         if hasattr(self, "n_features_in_"):
             x = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
             return panel.predict(self._batch(x))

@@ -174,7 +174,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         return self._kept.intercepts
 
     def weights(self) -> dict[Any, Any]:
-        """The weight of each feature by name, heaviest first; of more than two classes, by class."""
+        """The weight of each feature by name, heaviest first; for each class, if there are many."""
         named = [model.weights() for model in self._kept.models({})]
         return (
             named[0] if len(named) == 1 else dict(zip(self.classes_.tolist(), named, strict=True))
@@ -221,7 +221,8 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         strange = self.classes_[code] != y
         if strange.any():
             raise ValueError(
-                f"row {np.argmax(strange)}: the label {y[strange][0]!r} is not among the classes"
+                f"the label {y[strange].tolist()[0]!r} is not among the classes, which are "
+                f"{', '.join(map(repr, self.classes_.tolist()))}"
             )
         return code.astype(np.float32)
 
