@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from side_by_side import interleaved, ratio, report
 from sklearn.linear_model import SGDClassifier
 
@@ -92,8 +92,7 @@ def main() -> None:
         if isinstance(model, Learner):
             kept, prediction = len(model), model.predict(Batch.from_csr(table))
         else:
-            coef = model.coef_
-            kept = int(coef.nnz if issparse(coef) else np.count_nonzero(coef))
+            kept = int(csr_array(model.coef_).count_nonzero())
             prediction = model.decision_function(table)
         rows.append(
             {

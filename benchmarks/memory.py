@@ -63,7 +63,7 @@ def kept(name: str, width: int) -> int:
 def main() -> None:
     """Measure, and print."""
     here = str(Path(__file__).resolve())
-    peak = {}
+    peak: dict[tuple[str, int], float] = {}
     for width in (NARROW, *WIDTHS):
         runs = commands({name: [sys.executable, here, name, str(width)] for name in MODELS}, 1)
         peak |= {(name, width): run.peak_bytes / 1e6 for name, [run] in runs.items()}

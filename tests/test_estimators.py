@@ -1,5 +1,6 @@
 """At home in scikit-learn: its checks, its tools, and the same bits as the command line."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -60,6 +61,28 @@ EXPECTED = {
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_s_checks_pass(estimator, check):
     check(estimator)
+
+
+def test_none_of_scikit_learn_s_checks_is_skipped():
+    """One of them needs a switch that must be set before SciPy is imported."""
+    code = (
+        "from dwindle import TruncatedGradientClassifier as C, TruncatedGradientRegressor as R\n"
+        "from sklearn.utils.estimator_checks import check_estimator\n"
+        f"expected = {EXPECTED}\n"
+        "for model in (C(), R()):\n"
+        "    for done in check_estimator(model, on_skip=None, expected_failed_checks=expected):\n"
+        "        print(done['status'], done['check_name'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert len(lines) > 100
+    assert {name for status, name in lines if status != "passed"} == EXPECTED.keys()
 
 
 def data(n=400, d=300, seed=0, classes=2):
