@@ -512,6 +512,31 @@ def test_read_only_data_compiles_no_kernel_again():
     assert len(model._panel.members[0]._learn.signatures) == compiled  # noqa: SLF001
 
 
+def test_a_batch_is_learned_from_as_it_is():
+    examples = [{"color": c, f"n{i % 50}": 1} for i, c in enumerate(["red", "blue"] * 100)]
+    y = np.array(["yes", "no"] * 100)
+    weight = np.tile([1.0, 2.0, 0.0, 1.0], 50)
+    model = in_order().fit(Batch.from_dicts(examples), y, sample_weight=weight)
+    learner = Learner(Logistic(), Truncation(1e-3))
+    learner.learn(Batch.from_dicts(examples, np.where(y == "yes", 1, -1), weight))
+    assert model.weights() == learner.weights()
+    assert model.score(Batch.from_dicts(examples), y) == 1
+    for i in range(0, 200, 100):
+        model.partial_fit(Batch.from_dicts(examples[i : i + 100]), y[i : i + 100])
+    with pytest.raises(DataError, match="there are 200 examples, but 199 values of label"):
+        model.partial_fit(Batch.from_dicts(examples), y[1:])
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(tmp_path):
+    x, y = data()
+    model = in_order().fit(x, y)
+    before = model.coef_
+    (tmp_path / "bad.svm").write_text("1 oops\n")
+    with pytest.raises(DataError):
+        model.fit_file(tmp_path / "bad.svm")
+    assert same(model.coef_, before)
+
+
 def test_a_data_frame_s_columns_keep_their_names(tmp_path):
     x, y = data(d=20)
     names = [f"column {j}" for j in range(20)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from dwindle.batch import Batch, Some
@@ -159,11 +159,11 @@ class TruncatedGradient(BaseEstimator):
         self._check()
         if self.early_stopping and isinstance(self.holdout, str):
             raise ValueError(f"holdout must be a number for a matrix, got {self.holdout!r}")
-        x, y, weight, number = self._present(X, y, sample_weight, reset=True)
+        batch, y, weight, number = self._present(X, y, sample_weight, reset=True)
         if len(y) == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn from")
         label = self._begun(y)
-        batch = self._batch(x, label, self._importance(label, weight, whole=True))
+        batch = batch.labelled(label, self._importance(label, weight, whole=True))
         shuffled = check_random_state(self.random_state).permutation if self.shuffle else None
         held = self.holdout if self.early_stopping else None
         self._begin(Rows(batch, number, held, shuffled), said={})
@@ -174,9 +174,6 @@ class TruncatedGradient(BaseEstimator):
     ) -> Self:
         """Learn anew from files."""
         self._check()
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        self._keys = None
         held = self.holdout if self.early_stopping else None
         with closing(Passes([os.fspath(path) for path in paths], how, held, warn)) as data:
             if isinstance(held, str) and data.holdout is not None:
@@ -185,14 +182,14 @@ class TruncatedGradient(BaseEstimator):
             self._begin(files, said={"reading": kept_reading(how)}, classes=classes)
         if self.t_ == 0:
             raise DataError(f"{' '.join(map(str, paths))}: no examples to learn from")
+        self._forget_columns()
         return self
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Self:
         """Go on learning from these rows, once, in order."""
-        x, y, weight, number = self._present(X, y, sample_weight, reset=first)
+        batch, y, weight, number = self._present(X, y, sample_weight, reset=first)
         label = self._coded(y)
-        batch = self._batch(x, label, self._importance(label, weight, whole=False))
-        rows = Rows(batch, number)
+        rows = Rows(batch.labelled(label, self._importance(label, weight, whole=False)), number)
         team = self._team(rows, first=first)
         team.follow(rows.learned(more=False))
         return self
@@ -261,33 +258,62 @@ class TruncatedGradient(BaseEstimator):
     # From X to a batch.
 
     def _present(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        reset: bool,
-    ) -> tuple[Any, NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
-        """Rows, labels, weights and numbers of the rows whose weight is not 0."""
-        x = X
-        if reset or not self._plain(X) or not isinstance(y, np.ndarray) or y.ndim != 1:
-            x, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
-            )
-        if reset:
-            names = getattr(self, "feature_names_in_", None)
-            self._keys = None if names is None else keys_of(names)
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool
+    ) -> tuple[Batch, NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
+        """Examples, labels, weights and numbers of the rows whose weight is not 0."""
+        batch, y = self._rows_of(X, y, reset=reset)
         number = np.arange(len(y))
         if sample_weight is None:
-            return x, y, None, number
+            return batch, y, None, number
         weight = np.asarray(sample_weight, np.float64)
         weight = np.full(len(y), weight) if weight.ndim == 0 else weight
         if weight.shape != (len(y),):
             raise ValueError(f"sample_weight must have shape {(len(y),)}, got {weight.shape}")
         there = weight != 0
         if there.all():
-            return x, y, weight, number
-        return x[there], y[there], weight[there], number[there]
+            return batch, y, weight, number
+        return batch.only(there), y[there], weight[there], number[there]
+
+    def _rows_of(self, X: Any, y: Any, *, reset: bool) -> tuple[Batch, NDArray[Any]]:
+        """The rows of X and their labels; what its columns are is settled by the first."""
+        if isinstance(X, Batch):
+            if reset:
+                self._forget_columns()
+            return X, column_or_1d(y)
+        if not reset and self._plain(X) and isinstance(y, np.ndarray) and y.ndim == 1:
+            return Batch.from_csr(X), y
+        x, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
+        )
+        names = self._column_names
+        if reset:
+            self._keys = None if names is None else keys_of(names)
+        return _named(_batch_of(x), self._keys, names), y
+
+    def _examples(self, X: Any) -> Batch:
+        """The rows of X, to predict: columns are what they were for learning."""
+        if isinstance(X, Batch):
+            return X
+        if self._plain(X):
+            return Batch.from_csr(X)
+        if hasattr(self, "n_features_in_"):
+            x = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+            return _named(_batch_of(x), self._keys, self._column_names)
+        x = check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=self)
+        names = _names_of(X)
+        if names is not None:
+            return _named(_batch_of(x), keys_of(names), names)
+        smallest = [key.min() for key, _ in self._kept.weights() if len(key)]
+        if smallest and min(smallest) >= x.shape[1]:
+            raise ValueError(
+                "the model's features have names, which the columns of X have not: "
+                "give a data frame, or a Batch"
+            )
+        return _batch_of(x)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """The prediction of each member for each row, before any link."""
+        return self._kept.predict(self._examples(X))
 
     def _plain(self, X: Any) -> bool:
         """Whether it is a matrix that `Batch` checks as well: scikit-learn's checks take longer."""
@@ -299,34 +325,15 @@ class TruncatedGradient(BaseEstimator):
             and X.shape[1] == getattr(self, "n_features_in_", None)
         )
 
-    def _batch(self, x: Any, label: Any = None, importance: Any = None) -> Batch:
-        """The rows of a checked matrix: columns are features, by number or, if known, by name."""
-        make = Batch.from_csr if issparse(x) else Batch.from_dense
-        return _named(
-            make(x, label, importance), self._keys, self.__dict__.get("feature_names_in_")
-        )
+    @property
+    def _column_names(self) -> NDArray[Any] | None:
+        return self.__dict__.get("feature_names_in_")
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """The prediction of each member for each row, before any link."""
-        panel = self._kept
-        if isinstance(X, Batch):
-            return panel.predict(X)
-        if self._plain(X):
-            return panel.predict(self._batch(X))
-        if hasattr(self, "n_features_in_"):
-            x = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-            return panel.predict(self._batch(x))
-        x = check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=self)
-        names = _names_of(X)
-        batch = self._batch(x)
-        if names is not None:
-            batch = _named(batch, keys_of(names), names)
-        elif not any((key < x.shape[1]).any() for key, _ in panel.weights() if len(key)):
-            raise ValueError(
-                "the model's features have names, which the columns of X have not: "
-                "give a data frame, or a Batch"
-            )
-        return panel.predict(batch)
+    def _forget_columns(self) -> None:
+        """What is learned has names of its own, not those of columns."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self._keys = None
 
     # What was learned.
 
@@ -382,6 +389,11 @@ class TruncatedGradient(BaseEstimator):
         elif hasattr(self, "n_features_in_"):
             facts["n_features"] = self.n_features_in_
         return facts
+
+
+def _batch_of(x: Any) -> Batch:
+    """The rows of a checked matrix; a feature is the number of its column."""
+    return Batch.from_csr(x) if issparse(x) else Batch.from_dense(x)
 
 
 def _names_of(table: Any) -> NDArray[Any] | None:

@@ -171,17 +171,22 @@ class Batch(NamedTuple):
         if names is not None and len(names) != len(keys):
             raise DataError(f"there are {len(keys)} keys, but {len(names)} names")
         n = len(starts) - 1
-        labels = _per_example(label, n, "label")
-        weights = _per_example(importance, n, "importance")
         bases = _per_example(base, n, "base")
+        batch = cls(starts, keys, values, base=bases, names=names)
+        batch = batch if clean or np.all(values) else batch._without_zeros()
+        return batch.labelled(label, importance)
+
+    def labelled(self, label: ArrayLike | None, importance: ArrayLike | None = None) -> "Batch":
+        """The same examples with these labels and importances."""
+        labels = _per_example(label, self.n_examples, "label")
+        weights = _per_example(importance, self.n_examples, "importance")
         if weights is not None and (weights < 0).any():
             i = int(np.argmax(weights < 0))
             raise DataError(
                 f"example {i}: importance must be 0 or more, got {weights[i]} "
                 "(0 learns nothing from it)"
             )
-        batch = cls(starts, keys, values, labels, weights, bases, names)
-        return batch if clean or np.all(values) else batch._without_zeros()
+        return self._replace(label=labels, importance=weights)
 
     def rows(self, first: int, last: int) -> "Batch":
         """The examples from ``first`` to ``last``, without a copy of their features."""
