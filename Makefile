@@ -25,6 +25,7 @@ lint: .venv/developing  ## lint, types, import contracts
 bench: .venv/developing  ## side by side with the peers, in one run
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/text.py
 
 clean:  ## remove the virtual environment and all caches

@@ -2,7 +2,7 @@
 
 Data like rcv1: 100,000 examples, 70 non-zeros each, 40,000 features whose frequency falls as a
 power law. One pass in batches of 10,000 rows, given as the same scipy CSR matrices to
-`Learner.learn` and to `partial_fit`: making a `Batch` of each is part of our time.
+`Learner.learn` and to `partial_fit`, ours and theirs: making a `Batch` of each is part of our time.
 
     python benchmarks/kernel.py
 """
@@ -17,7 +17,15 @@ from scipy.sparse import csr_array
 from side_by_side import interleaved, ratio, report
 from sklearn.linear_model import SGDClassifier
 
-from dwindle import Adaptive, Batch, Learner, Logistic, Plain, Truncation
+from dwindle import (
+    Adaptive,
+    Batch,
+    Learner,
+    Logistic,
+    Plain,
+    TruncatedGradientClassifier,
+    Truncation,
+)
 from dwindle.metrics import auc
 
 N, NNZ, D, BATCH, ROUNDS = 100_000, 70, 40_000, 10_000, 15
@@ -49,6 +57,14 @@ def ours(parts: Parts, update: Plain | Adaptive, rate: float) -> Learner:
     return learner
 
 
+def estimator(parts: Parts, update: str, rate: float) -> TruncatedGradientClassifier:
+    """One pass of our estimator."""
+    model = TruncatedGradientClassifier(gravity=GRAVITY, update=update, rate=rate)
+    for rows, label in parts:
+        model.partial_fit(rows, label, classes=[-1, 1])
+    return model
+
+
 def theirs(parts: Parts, *, shuffle: bool = True) -> SGDClassifier:
     """One pass of scikit-learn's, which by default visits the rows of a call in random order."""
     model = SGDClassifier(loss="log_loss", penalty="l1", alpha=GRAVITY, shuffle=shuffle)
@@ -64,6 +80,8 @@ def main() -> None:
     contestants: dict[str, Callable[[], Any]] = {
         "dwindle, plain": partial(ours, parts, Plain(), 0.1),
         "dwindle, adaptive": partial(ours, parts, Adaptive(), 0.3),
+        "dwindle's estimator, plain": partial(estimator, parts, "plain", 0.1),
+        "dwindle's estimator, adaptive": partial(estimator, parts, "adaptive", 0.3),
         "scikit-learn": partial(theirs, parts),
         "scikit-learn, in order": partial(theirs, parts, shuffle=False),
     }
@@ -74,7 +92,7 @@ def main() -> None:
         if isinstance(model, Learner):
             kept, prediction = len(model), model.predict(Batch.from_csr(table))
         else:
-            kept = int(np.count_nonzero(model.coef_))
+            kept = int(csr_array(model.coef_).count_nonzero())
             prediction = model.decision_function(table)
         rows.append(
             {

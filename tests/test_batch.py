@@ -80,6 +80,40 @@ def test_strided_and_read_only_arrays_do_not_compile_the_kernel_again():
     assert len(learner._learn.signatures) == compiled  # noqa: SLF001
 
 
+def test_read_only_memory_is_read_where_it_stands(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1, 2], np.float32))
+    np.save(tmp_path / "key.npy", np.array([3, 4], np.int64))
+    x, key = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("x", "key"))
+    batch = Batch.from_arrays([0, 2], key, x, [1])
+    assert np.shares_memory(batch.x, x)
+    assert np.shares_memory(batch.key, key)
+    learner = Learner()
+    learner.learn(batch)
+    assert learner.weights().keys() == {"3", "4"}
+    del x, key  # what the batch reads stays
+    assert batch.x.tolist() == [1, 2]
+
+
+def test_a_dense_array_makes_the_same_batch_as_a_sparse_one():
+    dense = np.array([[0, 1.5, 0], [0, 0, 0], [2, -1, 3]])
+    assert same(
+        Batch.from_dense(dense, [1, 1, -1]),
+        Batch.from_csr(scipy.sparse.csr_array(dense), [1, 1, -1]),
+    )
+
+
+@given(st.lists(st.integers(0, 4), max_size=8))
+def test_rows_are_taken_in_any_order(order):
+    rows = [{"a": 1, "b": 2}, {}, {"c": 3}, {"a": 4}, {"d": 5, "e": 6, "f": 7}]
+    batch = Batch.from_dicts(rows, [1, 2, 3, 4, 5], [5, 4, 3, 2, 1])
+    taken = batch.take(np.array(order, np.int64))
+    expected = Batch.from_dicts(
+        [rows[i] for i in order], [i + 1 for i in order], [5 - i for i in order]
+    )
+    assert same(taken, expected)
+    assert list(taken.names) == expected.names
+
+
 def test_values_of_zero_are_left_out():
     batch = Batch.from_dicts([{"a": 0, "b": 1}, {"c": 0.0}, {"d": False, "e": 2}], [1, 1, 1])
     assert batch.names == ["b", "e"]

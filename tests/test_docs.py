@@ -35,6 +35,16 @@ def test_the_tutorial_s_example_runs():
     assert "hour" in done.stdout
 
 
+def test_the_page_about_batching_shows_what_its_example_prints():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "batching.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"```\n{done.stdout}```" in (ROOT / "docs" / "why-batching-matters.md").read_text()
+
+
 def test_every_test_that_the_documents_name_is_there():
     for page in ROOT.glob("docs/*.md"):
         named = set(re.findall(r"`(test_\w+)`", page.read_text()))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dwindle import DataError
-from dwindle.cli.options import LOSSES
+from dwindle.choices import LOSSES
 from dwindle.metrics import accuracy, auc
 from dwindle.predicting import evaluate, predict
 from dwindle.training import Training, train

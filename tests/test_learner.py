@@ -1,6 +1,7 @@
 """The learner's manners: what it returns, keeps, refuses and leaves untouched."""
 
 import math
+import pickle
 from typing import NamedTuple
 
 import numpy as np
@@ -302,3 +303,28 @@ def test_a_value_that_scaling_makes_vanish_leaves_the_weights_finite():
     for _ in range(3):
         learner.learn_one({"a": 1.0, "b": 1.0, "least": 2.0**-149}, 1)
     assert np.isfinite(list(learner.weights().values())).all()
+
+
+@pytest.mark.parametrize("update", [Plain(), Adaptive(), Averaged()], ids=str)
+def test_a_pickled_learner_goes_on_to_the_bit(update):
+    learner = Learner(Logistic(), Truncation(0.001), update, 0.1)
+    examples = [
+        ({f"w{(i * i) % 997}": 1.0, f"n{i % 7}": 2.0, "3": 1}, 1 if i % 3 else -1)
+        for i in range(4000)
+    ]
+    for features, label in examples[:2000]:
+        learner.learn_one(features, label)
+    copy = pickle.loads(pickle.dumps(learner))  # noqa: S301
+    for each in (learner, copy):
+        for features, label in examples[2000:]:
+            each.learn_one(features, label)
+    assert copy.weights() == learner.weights()
+    assert (copy.intercept, copy.n_steps, repr(copy)) == (
+        learner.intercept,
+        learner.n_steps,
+        repr(learner),
+    )
+    assert (copy.table.peak, copy.table.seen.count()) == (
+        learner.table.peak,
+        learner.table.seen.count(),
+    )

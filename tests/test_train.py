@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from dwindle import DataError, Learner, Logistic, Truncation
-from dwindle.cli.options import LOSSES
+from dwindle.choices import LOSSES
 from dwindle.model import Model
 from dwindle.stream import Reading
 from dwindle.training import Interrupted, Training, train

@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from dwindle.batch import Batch
     from dwindle.certificate import Certificate, certify
     from dwindle.errors import DataError, DivergedError
+    from dwindle.estimators import (
+        TruncatedGradientClassifier,
+        TruncatedGradientRegressor,
+        load,
+    )
     from dwindle.learner import Learner
     from dwindle.losses import (
         ClippedSquared,
@@ -43,9 +48,12 @@ _HOME = {
     "Schedule": "schedules",
     "Squared": "losses",
     "Subgradient": "shrinkage",
+    "TruncatedGradientClassifier": "estimators",
+    "TruncatedGradientRegressor": "estimators",
     "Truncation": "shrinkage",
     "Unshrunk": "shrinkage",
     "certify": "certificate",
+    "load": "estimators",
 }
 
 __all__ = [
@@ -67,9 +75,12 @@ __all__ = [
     "Schedule",
     "Squared",
     "Subgradient",
+    "TruncatedGradientClassifier",
+    "TruncatedGradientRegressor",
     "Truncation",
     "Unshrunk",
     "certify",
+    "load",
 ]
 
 

@@ -128,6 +128,19 @@ class Batch(NamedTuple):
         return cls.from_arrays(csr.indptr, csr.indices, csr.data, label, importance, base)
 
     @classmethod
+    def from_dense(
+        cls,
+        matrix: NDArray[Any],
+        label: ArrayLike | None = None,
+        importance: ArrayLike | None = None,
+        base: ArrayLike | None = None,
+    ) -> "Batch":
+        """The rows of a two-dimensional array; column j is the feature named str(j)."""
+        n, d = matrix.shape
+        start, key = np.arange(n + 1) * d, np.tile(np.arange(d, dtype=np.int32), n)
+        return cls.from_arrays(start, key, matrix.ravel(), label, importance, base)
+
+    @classmethod
     def from_arrays(
         cls,
         start: ArrayLike,
@@ -158,17 +171,22 @@ class Batch(NamedTuple):
         if names is not None and len(names) != len(keys):
             raise DataError(f"there are {len(keys)} keys, but {len(names)} names")
         n = len(starts) - 1
-        labels = _per_example(label, n, "label")
-        weights = _per_example(importance, n, "importance")
         bases = _per_example(base, n, "base")
+        batch = cls(starts, keys, values, base=bases, names=names)
+        batch = batch if clean or np.all(values) else batch._without_zeros()
+        return batch.labelled(label, importance)
+
+    def labelled(self, label: ArrayLike | None, importance: ArrayLike | None = None) -> "Batch":
+        """The same examples with these labels and importances."""
+        labels = _per_example(label, self.n_examples, "label")
+        weights = _per_example(importance, self.n_examples, "importance")
         if weights is not None and (weights < 0).any():
             i = int(np.argmax(weights < 0))
             raise DataError(
                 f"example {i}: importance must be 0 or more, got {weights[i]} "
                 "(0 learns nothing from it)"
             )
-        batch = cls(starts, keys, values, labels, weights, bases, names)
-        return batch if clean or np.all(values) else batch._without_zeros()
+        return self._replace(label=labels, importance=weights)
 
     def rows(self, first: int, last: int) -> "Batch":
         """The examples from ``first`` to ``last``, without a copy of their features."""
@@ -195,6 +213,19 @@ class Batch(NamedTuple):
         start = np.zeros(np.count_nonzero(chosen) + 1, np.int64)
         np.cumsum(size[chosen], out=start[1:])
         return Batch(start, self.key[kept], self.x[kept], label, importance, base, names)
+
+    def take(self, order: NDArray[np.int64]) -> "Batch":
+        """The examples at these places, in this order."""
+        first, size = self.start[order], np.diff(self.start)[order]
+        start = np.zeros(len(order) + 1, np.int64)
+        np.cumsum(size, out=start[1:])
+        place = np.repeat(first - start[:-1], size) + np.arange(start[-1])
+        label, importance, base = (
+            None if each is None else each[order]
+            for each in (self.label, self.importance, self.base)
+        )
+        names = None if self.names is None else Some(self.names, place)
+        return Batch(start, self.key[place], self.x[place], label, importance, base, names)
 
     def _without_zeros(self) -> "Batch":
         """The same examples with the features whose value is 0 left out."""
@@ -230,6 +261,8 @@ def _keys(key: ArrayLike) -> NDArray[np.uint32] | NDArray[np.uint64]:
             raise DataError(f"a key must be between 0 and {LARGEST}, got {extreme}")
     if array.dtype in (np.int32, np.uint32):
         return _writable(np.ascontiguousarray(array).view(np.uint32))
+    if array.dtype == np.int64:
+        return _writable(np.ascontiguousarray(array).view(np.uint64))
     return _writable(np.ascontiguousarray(array, dtype=np.uint64))
 
 
@@ -271,6 +304,19 @@ def _per_example(numbers: ArrayLike | None, n: int, role: str) -> NDArray[np.flo
     return array
 
 
+class _Memory:
+    """An array's memory, said to be writable."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array  # lives as long as what is made of it
+        told = array.__array_interface__
+        self.__array_interface__ = told | {"data": (told["data"][0], False)}
+
+
 def _writable(array: NDArray[Kind]) -> NDArray[Kind]:
-    """To Numba a read-only array is another type, and would compile the kernel again."""
-    return array if array.flags.writeable else array.copy()
+    """The same numbers, writable: to Numba a read-only array is another type, compiled for anew.
+
+    Nothing is copied, so that a file mapped to memory stays there, and nothing may be written:
+    the kernels only read a batch.
+    """
+    return array if array.flags.writeable else np.asarray(_Memory(array))

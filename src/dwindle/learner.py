@@ -10,10 +10,11 @@ from dwindle.batch import Batch, Features
 from dwindle.clock import Clock
 from dwindle.errors import DataError, DivergedError
 from dwindle.losses import Logistic, slope, value
-from dwindle.names import shown
+from dwindle.names import Text, shown
 from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
+from dwindle.sketch import Distinct
 from dwindle.table import Table, empty_cells
 from dwindle.updates import Adaptive, Averaged, settle, step
 
@@ -183,6 +184,32 @@ class Learner:
         and seen again starts with a fresh rate; with the others, sweeping never changes a weight.
         """
         self.table.sweep()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings and plain arrays; a copy made of them goes on to the bit."""
+        table, clock, names = self.table, self.clock, self.table.names.of(self.table.names.keys)
+        return {
+            "ingredients": (self.loss, self.shrinkage, self.update, self.schedule),
+            "intercept": self.has_intercept,
+            "scaled": self.scaled,
+            "clock": (clock.n_steps, clock.passes, clock.now, clock.size),
+            "bias": self.bias.copy(),
+            "cells": table.cells[table.cells["key"] != 0],
+            "n_cells": len(table.cells),
+            "peak": table.peak,
+            "seen": table.seen.register.copy(),
+            "names": (table.names.keys.copy(), names.bound, names.text),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        fresh = Learner(*state["ingredients"], intercept=state["intercept"], scaled=state["scaled"])
+        self.__dict__.update(fresh.__dict__)
+        self.clock.set(*state["clock"])
+        self.bias[:] = state["bias"]
+        self.table.fill(np.array(state["cells"]), state["n_cells"])
+        self.table.peak, self.table.seen = state["peak"], Distinct(np.array(state["seen"]))
+        key, bound, text = state["names"]
+        self.table.names.enter(key, Text(bound, text), np.arange(len(key)))
 
     def _predicted(self, batch: Batch, *, scaled: bool) -> NDArray[np.float64]:
         prediction = np.empty(batch.n_examples)

@@ -11,9 +11,10 @@ and the metadata a digest of everything.
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,9 @@ class Model:
         names = learner.table.names.of(key[order])
         settings = settings_of(learner)
         return cls(key[order], weight[order], names, learner.intercept, settings, dict(facts or {}))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_table"}
 
     def __len__(self) -> int:
         return len(self.key)
@@ -145,6 +149,42 @@ class Model:
         )
 
 
+def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
+    """Write the models of several classes as one table; a column says whose each row is.
+
+    The classes are those that their facts name.
+    """
+    first = models[0]
+    whose = np.repeat(np.arange(len(models)), [len(model) for model in models])
+    said = Text.of([str(each) for each in first.facts["classes"]])
+    names = Text.of([name for model in models for name in model.names])
+    columns: dict[str, Any] = {"class": Text(*said.spelled(whose))} | _name_columns(names)
+    for name in ("key", "weight"):
+        column = np.concatenate([getattr(model, name) for model in models])
+        columns["id" if name == "key" else name] = column
+    about = {
+        "intercept": [_number(model.intercept) for model in models],
+        "kept": [len(model) for model in models],
+        "settings": first.settings,
+        "facts": first.facts,
+    }
+    return _write(path, "classifier", columns, about)
+
+
+def load_models(path: str | os.PathLike[str]) -> list[Model]:
+    """The model of a file, or, if there are several classes, that of each."""
+    table, about = _read(path, "model", "classifier")
+    several = about["kind"] == "classifier"
+    key, weight, names = _column(table, "id"), _column(table, "weight"), _names(table)
+    bound = np.cumsum([0, *(about["kept"] if several else [len(key)])]).tolist()
+    intercepts = about["intercept"] if several else [about["intercept"]]
+    about_all = about["settings"], about["facts"]
+    return [
+        Model(key[a:b], weight[a:b], names[a:b], float(intercept), *about_all)
+        for (a, b), intercept in zip(pairwise(bound), intercepts, strict=True)
+    ]
+
+
 def settings_of(learner: Learner) -> dict[str, Any]:
     """All that has to be known to make such a learner again."""
     return {
@@ -210,9 +250,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, An
     rows = empty_cells(learner.update, table.num_rows)
     for name in rows.dtype.names:
         rows[name] = _column(table, "id") + np.uint64(1) if name == "key" else _column(table, name)
-    cells = empty_cells(learner.update, about["n_cells"])
-    kernels.move.of(learner.update)(rows, cells)
-    learner.table.cells, learner.table.used = cells, len(rows)
+    learner.table.fill(rows, about["n_cells"])
     learner.table.peak, learner.table.seen = about["peak"], Distinct.unpacked(about["seen"])
     names = _names(table)
     learner.table.names.enter(_column(table, "id"), names, np.arange(len(names)))
@@ -323,7 +361,8 @@ def _write(
         return file.tell()
 
 
-def _read(path: str | os.PathLike[str], kind: str) -> tuple[pa.Table, dict[str, Any]]:
+def _read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
+    kind = kinds[0]
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
@@ -345,6 +384,6 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[pa.Table, dict[str, 
             f"{path}: written in format {about['format']}, and this dwindle reads up to {FORMAT}: "
             "upgrade it"
         )
-    if about["kind"] != kind:
+    if about["kind"] not in kinds:
         raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
     return table, about

@@ -103,8 +103,12 @@ def sources(*ingredients: object) -> bytes:
     return sha256(b"".join(sorted(parts))).digest()
 
 
+@functools.cache
 def _source(body: Callable[..., Any]) -> bytes:
-    """A digest of the file a body stands in, or, in a notebook, of the body itself."""
+    """A digest of the file a body stands in, or, in a notebook, of the body itself.
+
+    Read once: an edit has no effect on a body that was already imported.
+    """
     file = Path(inspect.getfile(body))
     if file.is_file():
         return sha256(file.read_bytes()).digest()

@@ -64,6 +64,12 @@ class Table:
             self._move(self.cells, larger)
             self.cells = larger
 
+    def fill(self, full: Any, n_cells: int) -> None:
+        """The table has so many cells, and these of them are full."""
+        self.cells = empty_cells(self.update, n_cells)
+        self._move(full, self.cells)
+        self.used = len(full)
+
     def sweep(self) -> None:
         """Forget the features whose weight has come to zero."""
         self.used = self._sweep(

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from warnings import warn
 
-from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed, blaming
 from dwindle.holdout import Best, Pass
@@ -20,23 +19,13 @@ from dwindle.losses import Hinge, Logistic
 from dwindle.model import Model, load_checkpoint, save_checkpoint, settings_of
 from dwindle.passes import Passes
 from dwindle.progress import Progress, peak_memory
+from dwindle.rows import Row, cut
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
 from dwindle.stream import Position, Reading, kept_reading, once_only, size
 from dwindle.updates import Adaptive
 
 SHOWN = 3  # bad lines quoted in a summary
-
-
-class Row(NamedTuple):
-    """A line of the table that is shown while training."""
-
-    examples: int
-    loss: float
-    since_last: float
-    auc: float
-    alive: int
-    seen: int
 
 
 @dataclass
@@ -249,7 +238,7 @@ class _Run:
         progress.skipped = self.skipped_before + self.bad_in_pass
         batch = batch._replace(label=self.labels.mapped(parsed, learner.loss))
         first = self.done_in_pass
-        for part in self._to_next_row(batch):
+        for part in cut(batch, progress.examples, self.next_row):
             with blaming(parsed, self.done_in_pass - first):
                 prediction = learner.learn(part)
             label, importance = learner.lessons(part)
@@ -273,17 +262,6 @@ class _Run:
             # A label that does not fit those of the data is told now, not after the pass.
             self.labels.mapped(parsed, self.learner.loss)
             self.data.holdout.measure(self.learner, self.labels)
-
-    def _to_next_row(self, batch: Batch) -> Iterator[Batch]:
-        """The batch, cut where a row of the table is due: batching never changes a weight."""
-        assert self.progress is not None
-        first = 0
-        due = self.next_row - self.progress.examples
-        while first + due <= batch.n_examples:
-            yield batch.rows(first, first + due)
-            first, due = first + due, self.progress.examples
-        if first < batch.n_examples:
-            yield batch.rows(first, batch.n_examples)
 
     def _row(self) -> None:
         assert self.learner is not None

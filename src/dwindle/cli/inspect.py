@@ -73,7 +73,7 @@ def _outcome(found: Any) -> Iterator[str]:
     facts = {"seen": None, "peak_live": None} | found.facts
     yield from counts(len(found), facts.pop("seen"), facts.pop("peak_live"))
     for name, value in facts.items():
-        if name not in {"labels", "reading"}:
+        if name not in {"labels", "reading", "columns"}:
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
     has = found.settings["intercept"]
     yield f"intercept     {f'{found.intercept:+.6g}' if has else 'none'}"

@@ -10,26 +10,7 @@ from typing import Any
 import click
 
 from dwindle.errors import DataError, DivergedError
-from dwindle.losses import (
-    ClippedSquared,
-    Hinge,
-    Huber,
-    Logistic,
-    Poisson,
-    Quantile,
-    Squared,
-)
 
-LOSSES: dict[str, Any] = {
-    "auto": None,
-    "logistic": Logistic(),
-    "squared": Squared(),
-    "hinge": Hinge(),
-    "clipped-squared": ClippedSquared(),
-    "quantile": Quantile(),
-    "huber": Huber(),
-    "poisson": Poisson(),
-}
 FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
 
 Command = Callable[..., Any]

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import click
 
 from dwindle.cli.options import for_json
+from dwindle.rows import HEADINGS
 
 
 class Screen(Protocol):
@@ -68,8 +69,6 @@ def mapping(labels: Mapping[str, float]) -> str:
 class Report:
     """The table while it goes on, and the summary."""
 
-    HEADINGS = ("examples", "loss", "since last", "AUC", "alive", "seen")
-
     def __init__(self, screen: Screen, *, as_json: bool, quiet: bool) -> None:
         self.screen = screen
         self.as_json = as_json
@@ -82,13 +81,9 @@ class Report:
             click.echo(json.dumps(for_json(row._asdict())))
         elif not self.quiet:
             if not self.begun:
-                self.screen.line("{:>12} {:>10} {:>10} {:>8} {:>11} {:>12}".format(*self.HEADINGS))
+                self.screen.line(HEADINGS)
                 self.begun = True
-            auc = f"{row.auc:8.4f}" if row.auc == row.auc else " " * 8
-            self.screen.line(
-                f"{row.examples:12,} {row.loss:10.4f} {row.since_last:10.4f} {auc} "
-                f"{row.alive:11,} {'~' + format(row.seen, ','):>12}"
-            )
+            self.screen.line(str(row))
 
     def measured(self, row: Any) -> None:
         """How good the model was after a pass."""

@@ -8,11 +8,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from dwindle.cli.options import LOSSES, data, features, reading, told_in_one_line
+from dwindle.choices import (
+    LOSSES,
+    SHRINKAGES,
+    UPDATES,
+    loss_called,
+    schedule_of,
+    shrinkage_called,
+    update_called,
+)
+from dwindle.cli.options import data, features, reading, told_in_one_line
 from dwindle.cli.report import Report, screen
-from dwindle.schedules import Schedule
-from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-from dwindle.updates import Adaptive, Plain
 
 # Which options make up which setting: on --resume, those not given are the checkpoint's.
 GROUPS = {
@@ -36,14 +42,14 @@ GROUPS = {
     help="auto looks at the labels: two classes are logistic, else squared.",
 )  # fmt: skip
 @click.option(
-    "--shrinkage", type=click.Choice(["truncation", "rounding", "subgradient", "none"]),
+    "--shrinkage", type=click.Choice(list(SHRINKAGES)),
     default="truncation", show_default=True, help="How weights are pulled to zero.",
 )  # fmt: skip
 @click.option("--gravity", "-g", default=0.0, show_default=True, help="How strong the pull is.")
 @click.option("--every", "-K", default=1, show_default=True, help="Pull at every K-th example.")
 @click.option("--threshold", type=float, help="Pull only weights up to this.  [default: all]")
 @click.option(
-    "--update", type=click.Choice(["adaptive", "plain"]), default="adaptive", show_default=True,
+    "--update", type=click.Choice(list(UPDATES)), default="adaptive", show_default=True,
     help="A rate for each feature, or the paper's one rate for all.",
 )  # fmt: skip
 @click.option("--rate", default=0.3, show_default=True, help="The learning rate.")
@@ -126,26 +132,13 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 def _training(settings: dict[str, Any]) -> Any:
     from dwindle.training import Training
 
-    threshold = settings.pop("threshold")
-    gravity, every, kind = (settings.pop(name) for name in ("gravity", "every", "shrinkage"))
-    if kind == "rounding" and threshold is None:
-        raise click.UsageError("--shrinkage rounding needs --threshold")
-    shrinkage = {
-        "truncation": lambda: Truncation(
-            gravity, float("inf") if threshold is None else threshold, every
-        ),
-        "rounding": lambda: Rounding(threshold, every),
-        "subgradient": lambda: Subgradient(gravity, every),
-        "none": Unshrunk,
-    }[kind]()
+    shrinkage = ("shrinkage", "gravity", "every", "threshold")
     how = reading(settings)
     return Training(
-        loss=LOSSES[settings.pop("loss")],
-        shrinkage=shrinkage,
-        update=Plain() if settings.pop("update") == "plain" else Adaptive(),
-        rate=Schedule(
-            settings.pop("rate"), settings.pop("power"), pass_decay=settings.pop("pass_decay")
-        ),
+        loss=loss_called(settings.pop("loss")),
+        shrinkage=shrinkage_called(*(settings.pop(name) for name in shrinkage)),
+        update=update_called(settings.pop("update")),
+        rate=schedule_of(*(settings.pop(name) for name in ("rate", "power", "pass_decay"))),
         holdout=_number_or_file(settings.pop("holdout")),
         checkpoint_every=_interval(settings.pop("checkpoint_every")),
         reading=how,

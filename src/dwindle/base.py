@@ -1,0 +1,416 @@
+"""What the two estimators share: scikit-learn's conventions, all but what a label means."""
+
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any, Self
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils.validation import validate_data
+
+from dwindle.batch import Batch, Some
+from dwindle.choices import loss_called, schedule_of, shrinkage_called, update_called
+from dwindle.errors import DataError
+from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
+from dwindle.hashing import key_of
+from dwindle.learner import Learner
+from dwindle.model import save_models
+from dwindle.passes import Passes
+from dwindle.stream import Reading, kept_reading
+
+Path = str | os.PathLike[str]
+FLOATS = (np.float32, np.float64)
+# What a learner is made of: it cannot change while the learning goes on.
+MADE_OF = (
+    "loss", "shrinkage", "gravity", "every", "threshold", "update", "average",
+    "rate", "power", "pass_decay",
+)  # fmt: skip
+LEAST = {"passes": 1, "patience": 1, "holdout": 2, "keep": 0}
+
+
+class TruncatedGradient(BaseEstimator):
+    """What the classifier and the regressor share: all but what a label means."""
+
+    _default_loss: Any
+    _panel: Panel
+    _dense = False  # whether `coef_` is a dense array
+    _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
+    _said: Mapping[str, Any] = {}
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "auto",
+        shrinkage: Any = "truncation",
+        gravity: float = 0.0,
+        every: int = 1,
+        threshold: float | None = None,
+        update: Any = "adaptive",
+        average: bool = False,
+        rate: Any = 0.3,
+        power: float = 0.0,
+        passes: int = 1,
+        pass_decay: float = 1.0,
+        keep: int | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        early_stopping: bool = False,
+        holdout: Any = 10,
+        patience: int = 3,
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.shrinkage = shrinkage
+        self.gravity = gravity
+        self.every = every
+        self.threshold = threshold
+        self.update = update
+        self.average = average
+        self.rate = rate
+        self.power = power
+        self.passes = passes
+        self.pass_decay = pass_decay
+        self.keep = keep
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.holdout = holdout
+        self.patience = patience
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_panel")
+
+    @property
+    def coef_(self) -> Any:
+        """The weight of each column as it stands now: a sparse array, unless `densify` was called.
+
+        What was learned from a file has names instead of columns: see `weights`.
+        """
+        listed = self._kept.weights()
+        if not hasattr(self, "n_features_in_"):
+            raise AttributeError("what was learned from a file has no columns: see weights()")
+        found = self._in_shape([self._by_column(*each) for each in listed], self.n_features_in_)
+        return found.toarray() if self._dense else found
+
+    @property
+    def n_kept_(self) -> int:
+        """Features whose weight is not zero, for one class at least."""
+        return len(np.unique(np.concatenate([key for key, _ in self._kept.weights()])))
+
+    @property
+    def t_(self) -> int:
+        """Examples learned from so far, those of every pass counted."""
+        panel = self._fitted
+        return panel.n_steps if isinstance(panel, Team) else int(self._said.get("examples", 0))
+
+    def sparsify(self) -> Self:
+        """`coef_` is a scipy sparse array, as it was from the beginning."""
+        self._dense = not self._fitted
+        return self
+
+    def densify(self) -> Self:
+        """`coef_` is a NumPy array; what is kept in memory stays sparse."""
+        self._dense = bool(self._fitted)
+        return self
+
+    def save(self, path: Path) -> int:
+        """Write the model, as ``dwindle train`` does; `load` gives it back. Returns its size."""
+        models = self._kept.models(self._facts())
+        return models[0].save(path) if len(models) == 1 else save_models(path, models)
+
+    # What differs: what a label is, and how weights are shown.
+
+    def _begun(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Labels as numbers; what they are is settled here."""
+        raise NotImplementedError
+
+    def _coded(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Labels as numbers, as it was settled before."""
+        raise NotImplementedError
+
+    def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:
+        """How much each example counts; ``whole`` if these are all there are."""
+        raise NotImplementedError
+
+    def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
+        """The columns and weights of each member as one sparse array."""
+        raise NotImplementedError
+
+    def _target_facts(self) -> dict[str, Any]:
+        """What a model file says of the labels."""
+        raise NotImplementedError
+
+    # Learning.
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Learn anew from all the rows."""
+        self._check()
+        if self.early_stopping and isinstance(self.holdout, str):
+            raise ValueError(f"holdout must be a number for a matrix, got {self.holdout!r}")
+        batch, y, weight, number = self._present(X, y, sample_weight, reset=True)
+        if len(y) == 0:
+            raise ValueError("every sample_weight is zero: there is nothing to learn from")
+        label = self._begun(y)
+        batch = batch.labelled(label, self._importance(label, weight, whole=True))
+        shuffled = check_random_state(self.random_state).permutation if self.shuffle else None
+        held = self.holdout if self.early_stopping else None
+        self._begin(Rows(batch, number, held, shuffled), said={})
+        return self
+
+    def _fit_file(
+        self, paths: tuple[Path, ...], coded: Coding, classes: int, how: Reading, skip_bad: bool
+    ) -> Self:
+        """Learn anew from files."""
+        self._check()
+        held = self.holdout if self.early_stopping else None
+        with closing(Passes([os.fspath(path) for path in paths], how, held, warn)) as data:
+            if isinstance(held, str) and data.holdout is not None:
+                data.holdout.read()
+            files = Files(data, coded, skip_bad=skip_bad)
+            self._begin(files, said={"reading": kept_reading(how)}, classes=classes)
+        if self.t_ == 0:
+            raise DataError(f"{' '.join(map(str, paths))}: no examples to learn from")
+        self._forget_columns()
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Self:
+        """Go on learning from these rows, once, in order."""
+        batch, y, weight, number = self._present(X, y, sample_weight, reset=first)
+        label = self._coded(y)
+        rows = Rows(batch.labelled(label, self._importance(label, weight, whole=False)), number)
+        team = self._team(rows, first=first)
+        team.follow(rows.learned(more=False))
+        return self
+
+    def _partial_fit_file(
+        self, paths: tuple[Path, ...], coded: Coding, how: Reading, *, first: bool, skip_bad: bool
+    ) -> Self:
+        """Go on learning from files, once."""
+        with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
+            files = Files(data, coded, skip_bad=skip_bad)
+            team = self._team(files, first=first)
+            team.follow(files.learned(more=False), Watch(team) if self.verbose else None)
+        self._said = {"reading": kept_reading(how)}
+        return self
+
+    def _begin(self, data: Data, said: Mapping[str, Any], classes: int | None = None) -> None:
+        """Learners that knew nothing have gone over the data."""
+        team = self._new_team(self._classes if classes is None else classes)
+        data.check(team)
+        watch = Watch(team) if self.verbose else None
+        self.n_iter_ = team.fit(data, self.passes, self.patience, watch)
+        self._panel, self._said = team, said
+
+    def _team(self, data: Data, *, first: bool) -> Team:
+        """The learners, which can learn from the data; they go on, unless it is the first time."""
+        if first:
+            self._check()
+            team = self._new_team(self._classes)
+            data.check(team)
+            self._panel, self._said, self.n_iter_ = team, {}, 1
+            return team
+        found = self._fitted
+        if not isinstance(found, Team):
+            raise TypeError("a loaded model predicts and cannot go on learning: begin with fit")
+        for name, then in self._made_of.items():
+            now = getattr(self, name)
+            if now is not then and now != then:
+                raise ValueError(
+                    f"{name} was {then!r} when the learning began, and now it is {now!r}: "
+                    "set it back, or begin anew with fit"
+                )
+        data.check(found)
+        return found
+
+    def _new_team(self, classes: int) -> Team:
+        self._made_of = {name: getattr(self, name) for name in MADE_OF}
+        return Team(self._learner, classes)
+
+    def _learner(self) -> Learner:
+        return Learner(
+            self._loss,
+            shrinkage_called(self.shrinkage, self.gravity, self.every, self.threshold),
+            update_called(self.update, average=self.average),
+            schedule_of(self.rate, self.power, self.pass_decay),
+        )
+
+    def _check(self) -> None:
+        """Refuse, by name, what no run could use; the learner does so with the rest."""
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if (name == "keep" and value is None) or (name == "holdout" and isinstance(value, str)):
+                continue
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+
+    # From X to a batch.
+
+    def _present(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool
+    ) -> tuple[Batch, NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
+        """Examples, labels, weights and numbers of the rows whose weight is not 0."""
+        batch, y = self._rows_of(X, y, reset=reset)
+        number = np.arange(len(y))
+        if sample_weight is None:
+            return batch, y, None, number
+        weight = np.asarray(sample_weight, np.float64)
+        weight = np.full(len(y), weight) if weight.ndim == 0 else weight
+        if weight.shape != (len(y),):
+            raise ValueError(f"sample_weight must have shape {(len(y),)}, got {weight.shape}")
+        there = weight != 0
+        if there.all():
+            return batch, y, weight, number
+        return batch.only(there), y[there], weight[there], number[there]
+
+    def _rows_of(self, X: Any, y: Any, *, reset: bool) -> tuple[Batch, NDArray[Any]]:
+        """The rows of X and their labels; what its columns are is settled by the first."""
+        if isinstance(X, Batch):
+            if reset:
+                self._forget_columns()
+            return X, column_or_1d(y)
+        if not reset and self._plain(X) and isinstance(y, np.ndarray) and y.ndim == 1:
+            return Batch.from_csr(X), y
+        x, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
+        )
+        names = self._column_names
+        if reset:
+            self._keys = None if names is None else keys_of(names)
+        return _named(_batch_of(x), self._keys, names), y
+
+    def _examples(self, X: Any) -> Batch:
+        """The rows of X, to predict: columns are what they were for learning."""
+        if isinstance(X, Batch):
+            return X
+        if self._plain(X):
+            return Batch.from_csr(X)
+        if hasattr(self, "n_features_in_"):
+            x = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+            return _named(_batch_of(x), self._keys, self._column_names)
+        x = check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=self)
+        names = _names_of(X)
+        if names is not None:
+            return _named(_batch_of(x), keys_of(names), names)
+        smallest = [key.min() for key, _ in self._kept.weights() if len(key)]
+        if smallest and min(smallest) >= x.shape[1]:
+            raise ValueError(
+                "the model's features have names, which the columns of X have not: "
+                "give a data frame, or a Batch"
+            )
+        return _batch_of(x)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """The prediction of each member for each row, before any link."""
+        return self._kept.predict(self._examples(X))
+
+    def _plain(self, X: Any) -> bool:
+        """Whether it is a matrix that `Batch` checks as well: scikit-learn's checks take longer."""
+        return (
+            isinstance(X, csr_array | csr_matrix)
+            and X.dtype in FLOATS
+            and self._keys is None
+            and X.shape[0] > 0
+            and X.shape[1] == getattr(self, "n_features_in_", None)
+        )
+
+    @property
+    def _column_names(self) -> NDArray[Any] | None:
+        return self.__dict__.get("feature_names_in_")
+
+    def _forget_columns(self) -> None:
+        """What is learned has names of its own, not those of columns."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self._keys = None
+
+    # What was learned.
+
+    @property
+    def _loss(self) -> Any:
+        loss = loss_called(self.loss)
+        return self._default_loss if loss is None else loss
+
+    @property
+    def _classes(self) -> int:
+        """How many classes there are; 0 if labels are numbers."""
+        return len(getattr(self, "classes_", ()))
+
+    @property
+    def _fitted(self) -> Panel:
+        if not hasattr(self, "_panel"):
+            raise NotFittedError(
+                f"this {type(self).__name__} has not learned anything yet: call fit"
+            )
+        return self._panel
+
+    @property
+    def _kept(self) -> Panel:
+        """What predicts: with ``keep``, by the heaviest features alone."""
+        panel = self._fitted
+        return panel.heaviest(self.keep) if isinstance(panel, Team) else panel
+
+    def _by_column(self, key: NDArray[np.uint64], weight: NDArray[np.float64]) -> tuple[Any, Any]:
+        """The columns that have a weight, in order, and their weights."""
+        order = np.argsort(key)
+        key, weight = key[order], weight[order]
+        if self._keys is None:
+            n = np.searchsorted(key, np.uint64(self.n_features_in_))
+            return key[:n].astype(np.int64), weight[:n]
+        place = np.minimum(np.searchsorted(key, self._keys), max(len(key) - 1, 0))
+        column = np.flatnonzero(key[place] == self._keys) if len(key) else np.empty(0, np.int64)
+        return column, weight[place[column]]
+
+    def _facts(self) -> dict[str, Any]:
+        """What a model file says beside the weights."""
+        panel = self._fitted
+        facts = dict(self._said)
+        if isinstance(panel, Team):
+            tables = [learner.table for learner in panel.members]
+            facts |= self._target_facts() | {
+                "examples": self.t_,
+                "seen": max(table.seen.count() for table in tables),
+                "peak_live": max(table.peak for table in tables),
+                "pass": self.n_iter_,
+            }
+        if self._keys is not None:
+            facts["columns"] = list(self.feature_names_in_)
+        elif hasattr(self, "n_features_in_"):
+            facts["n_features"] = self.n_features_in_
+        return facts
+
+
+def _batch_of(x: Any) -> Batch:
+    """The rows of a checked matrix; a feature is the number of its column."""
+    return Batch.from_csr(x) if issparse(x) else Batch.from_dense(x)
+
+
+def _names_of(table: Any) -> NDArray[Any] | None:
+    """The names of a data frame's columns, if that is what it is."""
+    names = getattr(table, "columns", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(list(names), object)
+
+
+def keys_of(names: NDArray[Any]) -> NDArray[np.uint64]:
+    """The key of each name, as it is in files too."""
+    return np.fromiter(map(key_of, names), np.uint64, len(names))
+
+
+def _named(batch: Batch, keys: NDArray[np.uint64] | None, names: Any) -> Batch:
+    """The batch with features that are called as the columns are."""
+    if keys is None:
+        return batch
+    return batch._replace(key=keys[batch.key], names=Some(names, batch.key.astype(np.int64)))

@@ -1,0 +1,382 @@
+"""scikit-learn's conventions: estimators that learn from matrices, data frames and files."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from dwindle.base import Path, TruncatedGradient, keys_of
+from dwindle.batch import Batch
+from dwindle.choices import loss_name, schedule_names, shrinkage_names, update_names
+from dwindle.fitting import Coding, Panel, these_classes, two_classes
+from dwindle.formats.block import Parsed
+from dwindle.labels import Labels
+from dwindle.losses import Hinge, Logistic, Poisson, Squared
+from dwindle.model import learner_from, load_models
+from dwindle.stream import Reading
+
+BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    loss = estimator._loss  # noqa: SLF001
+    if not isinstance(loss, Logistic):
+        raise AttributeError(  # noqa: TRY004  (what asks for it expects this)
+            f"probabilities need the logistic loss, not {loss}"
+        )
+    return True
+
+
+class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
+    """Tells classes apart by a sparse linear model, learned by truncated gradient.
+
+    The keywords are the options of ``dwindle train``, with the same defaults and meaning:
+    docs/scikit-learn.md explains each. More than two classes are learned one against the rest, in
+    one walk over the data. The same rows give the same weights, to the bit, in any batching.
+
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = TruncatedGradientClassifier(gravity=1e-4, passes=5, keep=40).fit(X, y)
+    >>> model.score(X, y) > 0.9, model.coef_.shape, model.coef_.nnz
+    (True, (10, 64), 400)
+    """
+
+    _default_loss = Logistic()
+    _target_rules: Mapping[str, Any] = {}
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "auto",
+        shrinkage: Any = "truncation",
+        gravity: float = 0.0,
+        every: int = 1,
+        threshold: float | None = None,
+        update: Any = "adaptive",
+        average: bool = False,
+        rate: Any = 0.3,
+        power: float = 0.0,
+        passes: int = 1,
+        pass_decay: float = 1.0,
+        keep: int | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        holdout: Any = 10,
+        patience: int = 3,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            shrinkage=shrinkage,
+            gravity=gravity,
+            every=every,
+            threshold=threshold,
+            update=update,
+            average=average,
+            rate=rate,
+            power=power,
+            passes=passes,
+            pass_decay=pass_decay,
+            keep=keep,
+            shuffle=shuffle,
+            random_state=random_state,
+            early_stopping=early_stopping,
+            holdout=holdout,
+            patience=patience,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn anew from all the rows; a row of weight 0 is as if it were not there."""
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Go on learning from these rows, in order; the first call must name all classes."""
+        return self._partial_fit(X, y, sample_weight, first=self._named_classes(classes))
+
+    def fit_file(
+        self,
+        *paths: Path,
+        classes: Any = None,
+        reading: Reading | None = None,
+        skip_bad: bool = False,
+    ) -> Self:
+        """Learn anew from files, folders, globs or pipes, in order, as ``dwindle train`` does.
+
+        Unless all ``classes`` are named, there are two: -1 and 1, 0 and 1, or 1 and 2.
+        """
+        how = reading or Reading()
+        if classes is not None:
+            self._set_classes(classes)
+            coded = self._weighing(these_classes(self.classes_))
+            return self._fit_file(paths, coded, self._classes, how, skip_bad)
+        labels = Labels()
+        self._fit_file(paths, self._weighing(two_classes(labels)), 2, how, skip_bad)
+        self._set_classes(sorted(labels.sign, key=lambda label: labels.sign[label]))
+        return self
+
+    def partial_fit_file(
+        self,
+        *paths: Path,
+        classes: Any = None,
+        reading: Reading | None = None,
+        skip_bad: bool = False,
+    ) -> Self:
+        """Go on learning from files, once, in order; the first call must name all classes."""
+        first = self._named_classes(classes)
+        coded, how = self._weighing(these_classes(self.classes_)), reading or Reading()
+        return self._partial_fit_file(paths, coded, how, first=first, skip_bad=skip_bad)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The prediction before any link: above 0 for the second of two classes, else by class."""
+        scores = self._scores(X)
+        return scores if self._classes > 2 else scores[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        place = scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)
+        return np.asarray(self.classes_[place])
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class; of more than two, each against the rest, they sum to 1."""
+        if self._classes > 2:
+            return np.asarray(np.exp(self.predict_log_proba(X)))
+        positive = 0.5 * (1.0 + np.tanh(0.5 * self.decision_function(X)))
+        return np.column_stack([1.0 - positive, positive])
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of each probability, finite also where that rounds to 0."""
+        scores = self.decision_function(X)
+        both = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+        log = -np.logaddexp(0.0, -both)
+        return log if scores.ndim == 1 else log - np.logaddexp.reduce(log, axis=1, keepdims=True)
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Of each class, or of the second of two; never shrunk."""
+        return self._kept.intercepts
+
+    def weights(self) -> dict[Any, Any]:
+        """The weight of each feature by name, heaviest first; for each class, if there are many."""
+        named = [model.weights() for model in self._kept.models({})]
+        return (
+            named[0] if len(named) == 1 else dict(zip(self.classes_.tolist(), named, strict=True))
+        )
+
+    @property
+    def _loss(self) -> Any:
+        loss = super()._loss
+        accepts = getattr(loss, "accepts", None)
+        if accepts is not None and not accepts(BOTH).all():
+            raise ValueError(f"{loss} cannot tell classes apart: its labels must be {loss.wants}")
+        return loss
+
+    def _begun(self, y: NDArray[Any]) -> NDArray[Any]:
+        check_classification_targets(y)
+        self._set_classes(np.unique(y))
+        return self._coded(y)
+
+    def _set_classes(self, classes: Any) -> None:
+        found = np.unique(np.asarray(classes))
+        if found.dtype.kind == "f" and (found == np.rint(found)).all():
+            found = found.astype(np.int64)
+        if len(found) < 2:
+            raise ValueError(
+                f"at least two classes are needed to tell them apart, got {len(found)} class"
+            )
+        self.classes_ = found
+
+    def _named_classes(self, classes: Any) -> bool:
+        """Whether the learning begins; if so, the classes are settled."""
+        if not hasattr(self, "_panel"):
+            if classes is None:
+                raise ValueError(
+                    "classes must be given in the first call: later ones may be missing"
+                )
+            self._set_classes(classes)
+            return True
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes were {self.classes_} in the first call, and now {classes}")
+        return False
+
+    def _coded(self, y: NDArray[Any]) -> NDArray[Any]:
+        code = np.minimum(np.searchsorted(self.classes_, y), self._classes - 1)
+        strange = self.classes_[code] != y
+        if strange.any():
+            raise ValueError(
+                f"the label {y[strange].tolist()[0]!r} is not among the classes, which are "
+                f"{', '.join(map(repr, self.classes_.tolist()))}"
+            )
+        return code.astype(np.float32)
+
+    def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:
+        if self.class_weight is None:
+            return weight
+        code, each = label.astype(np.int64), np.ones(self._classes)
+        if isinstance(self.class_weight, Mapping):
+            each = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
+        elif whole and self.class_weight == "balanced":
+            present = np.bincount(code, weight, self._classes)
+            each = present.sum() / (self._classes * present)
+        else:
+            self._check_class_weight()
+        return each[code] if weight is None else weight * each[code]
+
+    def _check_class_weight(self) -> None:
+        """What is neither a mapping nor known from all rows is of no use."""
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight 'balanced' needs to see all the rows first: use fit, or give a dict"
+            )
+        raise ValueError(f"class_weight must be a dict or 'balanced', got {self.class_weight!r}")
+
+    def _weighing(self, coded: Coding) -> Coding:
+        """The same, with examples that count as their class does."""
+        if self.class_weight is None:
+            return coded
+        if not isinstance(self.class_weight, Mapping):
+            self._check_class_weight()
+
+        def weighed(parsed: Parsed) -> Batch:
+            batch, label = coded(parsed), parsed.batch.label
+            each = np.ones(batch.n_examples, np.float32)
+            for name, weight in self.class_weight.items():
+                each[label == np.float32(name)] = weight
+            old = batch.importance
+            return batch._replace(importance=each if old is None else old * each)
+
+        return weighed
+
+    def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
+        column, weight = (np.concatenate(part) for part in zip(*rows, strict=True))
+        bound = np.cumsum([0, *(len(each) for each, _ in rows)])
+        return csr_array((weight, column, bound), shape=(len(rows), n))
+
+    def _target_facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"classes": self.classes_.tolist()}
+        if self._classes == 2 and self.classes_.dtype.kind in "iuf":
+            facts["labels"] = {
+                f"{label:g}": sign for label, sign in zip(self.classes_, (-1.0, 1.0), strict=True)
+            }
+        return facts
+
+
+class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
+    """Predicts numbers by a sparse linear model, learned by truncated gradient.
+
+    The keywords are the options of ``dwindle train``, with the same defaults and meaning:
+    docs/scikit-learn.md explains each. `coef_` is one row, as of scikit-learn's linear regressors,
+    but sparse. With the Poisson loss, predictions are means: exp of the linear model.
+
+    >>> X = np.eye(3)[np.arange(300) % 3]
+    >>> regressor = TruncatedGradientRegressor(gravity=0.01).fit(X, X @ [0.0, 1.0, 3.0])
+    >>> regressor.coef_.shape, bool(abs(regressor.predict([[0, 0, 1]])[0] - 3) < 0.2)
+    ((3,), True)
+    """
+
+    _default_loss = Squared()
+    _target_rules: Mapping[str, Any] = {"y_numeric": True}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn anew from all the rows; a row of weight 0 is as if it were not there."""
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on learning from these rows, in order."""
+        return self._partial_fit(X, y, sample_weight, first=not hasattr(self, "_panel"))
+
+    def fit_file(
+        self, *paths: Path, reading: Reading | None = None, skip_bad: bool = False
+    ) -> Self:
+        """Learn anew from files, folders, globs or pipes, in order, as ``dwindle train`` does."""
+        return self._fit_file(paths, _as_it_is, 0, reading or Reading(), skip_bad)
+
+    def partial_fit_file(
+        self, *paths: Path, reading: Reading | None = None, skip_bad: bool = False
+    ) -> Self:
+        """Go on learning from files, once, in order."""
+        first, how = not hasattr(self, "_panel"), reading or Reading()
+        return self._partial_fit_file(paths, _as_it_is, how, first=first, skip_bad=skip_bad)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The prediction for each row."""
+        scores = self._scores(X)[:, 0]
+        return np.exp(scores) if isinstance(self._loss, Poisson) else scores
+
+    @property
+    def intercept_(self) -> float:
+        """The weight of the constant 1; never shrunk."""
+        return float(self._kept.intercepts[0])
+
+    def weights(self) -> dict[str, float]:
+        """The weight of each feature by its name, heaviest first."""
+        return self._kept.models({})[0].weights()
+
+    def _begun(self, y: NDArray[Any]) -> NDArray[Any]:
+        return y
+
+    def _coded(self, y: NDArray[Any]) -> NDArray[Any]:
+        return y
+
+    def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:  # noqa: ARG002
+        return weight
+
+    def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
+        [(column, weight)] = rows
+        return coo_array((weight, (column,)), shape=(n,)).tocsr()
+
+    def _target_facts(self) -> dict[str, Any]:
+        return {}
+
+
+def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor:
+    """The model of a file, as an estimator that predicts.
+
+    Its settings are those it was trained with, so that ``fit`` would begin anew with the same.
+    """
+    models = load_models(path)
+    settings, facts, loss = models[0].settings, models[0].facts, models[0].loss
+    learner = learner_from(settings)
+    keywords = {
+        "loss": loss_name(loss),
+        **shrinkage_names(learner.shrinkage),
+        **update_names(learner.update),
+        **schedule_names(learner.schedule),
+    }
+    classes = facts.get("classes")
+    if classes is None and isinstance(loss, Logistic | Hinge):
+        signs = {sign: float(label) for label, sign in facts.get("labels", {}).items()}
+        classes = [signs.get(-1.0, -1.0), signs.get(1.0, 1.0)]
+    found: Any = TruncatedGradientRegressor(**keywords)
+    if classes is not None:
+        found = TruncatedGradientClassifier(**keywords)
+        found._set_classes(classes)  # noqa: SLF001
+    found._panel, found._said = Panel(models, len(classes or ())), facts  # noqa: SLF001
+    if "columns" in facts:
+        found.feature_names_in_ = np.array(facts["columns"], object)
+        found._keys = keys_of(found.feature_names_in_)  # noqa: SLF001
+        found.n_features_in_ = len(found.feature_names_in_)
+    elif "n_features" in facts:
+        found.n_features_in_ = facts["n_features"]
+    return found  # type: ignore[no-any-return]
+
+
+def _as_it_is(parsed: Parsed) -> Batch:
+    return parsed.batch

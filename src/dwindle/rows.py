@@ -1,0 +1,39 @@
+"""The table that is shown while learning: a line whenever the number of examples has doubled."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dwindle.batch import Batch
+
+HEADINGS = f"{'examples':>12} {'loss':>10} {'since last':>10} {'AUC':>8} {'alive':>11} {'seen':>12}"
+
+
+class Row(NamedTuple):
+    """A line of the table; every figure is measured before learning."""
+
+    examples: int
+    loss: float
+    since_last: float
+    auc: float
+    alive: int
+    seen: int
+
+    def __str__(self) -> str:
+        auc = f"{self.auc:8.4f}" if self.auc == self.auc else " " * 8
+        return (
+            f"{self.examples:12,} {self.loss:10.4f} {self.since_last:10.4f} {auc} "
+            f"{self.alive:11,} {'~' + format(self.seen, ','):>12}"
+        )
+
+
+def cut(batch: Batch, done: int, due: int) -> Iterator[Batch]:
+    """The batch, cut where a row is due: batching never changes a weight.
+
+    ``done`` examples went before; the next row is due at ``due`` of them, then at its doublings.
+    """
+    first = 0
+    while due - done <= batch.n_examples:
+        yield batch.rows(first, due - done)
+        first, due = due - done, 2 * due
+    if first < batch.n_examples:
+        yield batch.rows(first, batch.n_examples)
