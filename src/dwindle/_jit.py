@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
@@ -16,6 +16,7 @@ from dwindle.registry import bodies, sources
 _HERE = Path(__file__)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
+compiled_locked = njit(cache=True, error_model="numpy")  # keeps the interpreter's lock
 # What a kernel calls. It has no cache of its own, which would go stale unnoticed when what it calls
 # in turn is edited: its code is in the cache of the kernels.
 helper = njit(nogil=True, error_model="numpy")
@@ -36,7 +37,7 @@ def _chooser(known: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
     return choose
 
 
-def _stamped(function: pytypes.FunctionType, *code: bytes) -> Any:
+def _stamped(function: pytypes.FunctionType, *code: bytes, compile_: Any = compiled) -> Any:
     """The function compiled, with a digest of ``code`` in the name that its cache goes by.
 
     Numba re-reads a kernel's own file before trusting its cache on disk, but not the files that the
@@ -50,18 +51,31 @@ def _stamped(function: pytypes.FunctionType, *code: bytes) -> Any:
     digest = sha256(_HERE.read_bytes() + b"".join(code)).hexdigest()
     clone.__qualname__, clone.__module__ = f"{f.__qualname__}_{digest[:16]}", f.__module__
     clone.__doc__ = f.__doc__
-    return compiled(clone)
+    return compile_(clone)
 
 
-def compiled_with(*files: Path) -> Callable[[Callable[..., Any]], Any]:
-    """Decorates a kernel whose helpers stand in these files."""
+def compiled_with(*files: Path, locked: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Decorates a kernel whose helpers stand in these files.
+
+    One that is ``locked`` keeps the interpreter's lock, and so may use its objects.
+    """
     code = [file.read_bytes() for file in files]
 
     def compile_with(function: Callable[..., Any]) -> Any:
         assert isinstance(function, pytypes.FunctionType)
-        return _stamped(function, *code)
+        return _stamped(function, *code, compile_=compiled_locked if locked else compiled)
 
     return compile_with
+
+
+def direct(kernel: Any, *args: Any) -> Callable[..., Any]:
+    """The machine code of a kernel for arguments like these, which must be of these very types.
+
+    For calls that are many and short: Numba does not look at each argument's type any more, which
+    for a learner's takes 4 us.
+    """
+    entry: Callable[..., Any] = kernel.compile(tuple(map(typeof, args)))
+    return entry
 
 
 class Kernel:

@@ -1,5 +1,7 @@
 """The learner: the clock, the table of live features and the ingredients, put to work."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from dwindle.clock import Clock
 from dwindle.errors import DataError, DivergedError
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import shown
+from dwindle.one import Mine
 from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
@@ -66,6 +69,7 @@ class Learner:
         self.bias = empty_cells(self.update, 1)
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
+        self._mine = Mine(self._learn, self._predict)
 
     def __repr__(self) -> str:
         return (
@@ -86,7 +90,7 @@ class Learner:
     def intercept(self) -> float:
         """The weight of the constant 1; never shrunk."""
         nothing = np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty(0, np.float32)
-        return float(self._predicted(Batch(*nothing), scaled=False)[0])
+        return float(self._predicted(Batch(*nothing), constant=self.has_intercept, scaled=False)[0])
 
     def weights(self) -> dict[str, float]:
         """The weight of each live feature by name, all pulls felt, without the intercept."""
@@ -101,23 +105,35 @@ class Learner:
         """
         label, importance = self.lessons(batch)
         base = _or_all(batch.base, 0.0, batch)
+        batch = batch._replace(label=label, importance=importance, base=base)
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
-        slots = np.empty(longest, np.uint64)
+        slots, fresh = np.empty(longest, np.uint64), np.empty(len(batch.key), np.int64)
+        self._walk(self._learn, batch, slots, fresh, prediction)
+        return prediction
+
+    def _walk(
+        self,
+        learn: Callable[..., Any],
+        batch: Batch,
+        slots: NDArray[np.uint64],
+        fresh: NDArray[np.int64],
+        prediction: NDArray[np.float64],
+    ) -> None:
+        """Learn from each example; slots are for the longest, fresh is for all of their keys."""
         clock, table = self.clock, self.table
-        i = 0
-        while i < batch.n_examples:
+        i, n_examples = 0, len(prediction)
+        while i < n_examples:
             if clock.spent:
                 self._wind()
-            fresh = np.empty(min(table.room, len(batch.key)), np.int64)
-            i, clock.at, n_fresh = self._learn(
+            i, clock.at, n_fresh = learn(
                 i,
                 batch.start,
                 batch.key,
                 batch.x,
-                label,
-                importance,
-                base,
+                batch.label,
+                batch.importance,
+                batch.base,
                 clock.before,
                 clock.at,
                 clock.rate,
@@ -135,8 +151,9 @@ class Learner:
                 fresh,
                 prediction,
             )
-            table.enter(batch, fresh[:n_fresh])
-            if i < batch.n_examples:
+            if n_fresh:
+                table.enter(batch, fresh[:n_fresh])
+            if i < n_examples:
                 if not np.isfinite(prediction[i]):
                     raise DivergedError(
                         f"the prediction is {prediction[i]}; "
@@ -146,19 +163,37 @@ class Learner:
                 n = int(batch.start[i + 1] - batch.start[i])
                 if n > table.room:
                     table.make_room(n)
-        return prediction
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; returns the prediction."""
-        return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
+        one = self._mine.one
+        if not (one.takes(features) and one.takes_label(label, importance)):
+            return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
+        if importance > 0 and label not in one.fitting:
+            self.lessons(one.batch)
+            one.fits(label)
+        self._walk(one.learn, one.batch, one.slots, one.fresh, one.prediction)
+        return one.prediction.item()
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link; changes nothing."""
-        return self._predicted(batch, scaled=self.scaled)
+        return self._predicted(batch, constant=self.has_intercept, scaled=self.scaled)
 
     def predict_one(self, features: Features) -> float:
         """The prediction for one example; changes nothing."""
-        return float(self.predict(Batch.from_dicts([features]))[0])
+        one = self._mine.one
+        if not one.takes(features):
+            return float(self.predict(Batch.from_dicts([features]))[0])
+        one.predict(*self._asked(one.batch, one.prediction, self.has_intercept, self.scaled))
+        return one.prediction.item()
+
+    def predict_proba_one(self, features: Features) -> dict[int, float]:
+        """The probability of each label of one example, -1 and 1; changes nothing."""
+        if not isinstance(self.loss, Logistic):
+            name = type(self.loss).__name__
+            raise DataError(f"probabilities need a learner with logistic loss, not {name}")
+        positive = 0.5 * (1.0 + math.tanh(0.5 * self.predict_one(features)))
+        return {-1: 1.0 - positive, 1: positive}
 
     def next_pass(self) -> None:
         """The data begins anew: from here on the rate is lower by the schedule's pass_decay."""
@@ -184,25 +219,34 @@ class Learner:
         """
         self.table.sweep()
 
-    def _predicted(self, batch: Batch, *, scaled: bool) -> NDArray[np.float64]:
+    def _predicted(self, batch: Batch, *, constant: bool, scaled: bool) -> NDArray[np.float64]:
+        """With or without the intercept."""
         prediction = np.empty(batch.n_examples)
-        self._predict(
+        batch = batch._replace(base=_or_all(batch.base, 0.0, batch))
+        self._predict(*self._asked(batch, prediction, constant, scaled))
+        return prediction
+
+    def _asked(
+        self, batch: Batch, prediction: NDArray[np.float64], constant: bool, scaled: bool
+    ) -> tuple[Any, ...]:
+        """What the kernel is given to predict."""
+        clock = self.clock
+        return (
             batch.start,
             batch.key,
             batch.x,
-            _or_all(batch.base, 0.0, batch),
-            self.clock.now,
-            self.clock.size,
-            self.clock.n_steps,
+            batch.base,
+            clock.now,
+            clock.size,
+            clock.n_steps,
             self.table.cells,
             self.bias,
-            float(self.has_intercept),
+            float(constant),
             scaled,
             self.shrinkage,
             self.update,
             prediction,
         )
-        return prediction
 
     def lessons(self, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The labels and importances, if the loss can learn from them."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Spelled = tuple[NDArray[np.int64], NDArray[np.uint8]]  # bounds, and the text that is cut at them
 DIGITS = 19  # as many as every number of 64 bits may have
+MANY = 4096  # names: looking at fewer at a time costs more for each
 
 
 def shown(name: str) -> str:
@@ -122,6 +123,8 @@ class Names:
         self._key = _Growing(np.uint64)
         self._size = _Growing(np.int64)
         self._text = _Growing(np.uint8)
+        self._late: list[tuple[NDArray[Any], Spelled]] = []  # to be looked at with others
+        self._n_late = 0
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -129,21 +132,32 @@ class Names:
     @property
     def keys(self) -> NDArray[np.uint64]:
         """The keys that have a name, in the order they came."""
+        self._look()
         return self._key.filled
 
     def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
         """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
-        if not len(where):
+        self._late.append((keys[where], spelled(names, where)))
+        self._n_late += len(where)
+        if self._n_late > MANY:
+            self._look()
+
+    def _look(self) -> None:
+        """Leave out the late names that are numbers, and write down the others."""
+        if not self._late:
             return
-        key = keys[where].astype(np.uint64)
-        bound, text = spelled(names, where)
-        size = np.diff(bound)
+        key = np.concatenate([keys for keys, _ in self._late], dtype=np.uint64)
+        text = np.concatenate([text for _, (_, text) in self._late])
+        size = np.concatenate([bound[1:] - bound[:-1] for _, (bound, _) in self._late])
+        bound = np.zeros(len(size) + 1, np.int64)
+        np.cumsum(size, out=bound[1:])
         kept = ~_is_number(key, bound, text)
         if not kept.all():
             text = text[np.repeat(kept, size)]
             key, size = key[kept], size[kept]
         for all_of, more in ((self._key, key), (self._size, size), (self._text, text)):
             all_of.append(more)
+        self._late, self._n_late = [], 0
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Forget the names of all `keys` but these."""
@@ -173,25 +187,25 @@ class _Growing:
 
     def __init__(self, kind: Any) -> None:
         self._room = np.empty(0, kind)
-        self._used = 0
+        self.used = 0
 
     @property
     def filled(self) -> NDArray[Any]:
         """What was appended."""
-        return self._room[: self._used]
+        return self._room[: self.used]
 
     def append(self, more: NDArray[Any]) -> None:
-        needed = self._used + len(more)
+        needed = self.used + len(more)
         if needed > len(self._room):
             larger = np.empty(max(needed, 2 * len(self._room)), self._room.dtype)
-            larger[: self._used] = self.filled
+            larger[: self.used] = self.filled
             self._room = larger
-        self._room[self._used : needed] = more
-        self._used = needed
+        self._room[self.used : needed] = more
+        self.used = needed
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         self._room = self.filled[kept]
-        self._used = len(self._room)
+        self.used = len(self._room)
 
 
 def _is_number(
