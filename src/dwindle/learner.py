@@ -11,6 +11,7 @@ from dwindle import kernels
 from dwindle.batch import Batch, Features
 from dwindle.clock import Clock
 from dwindle.errors import DataError, DivergedError
+from dwindle.explaining import Explanation, explained
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import shown
 from dwindle.one import Mine
@@ -194,6 +195,22 @@ class Learner:
             raise DataError(f"probabilities need a learner with logistic loss, not {name}")
         positive = 0.5 * (1.0 + math.tanh(0.5 * self.predict_one(features)))
         return {-1: 1.0 - positive, 1: positive}
+
+    def explain(self, x: Features | Batch) -> Explanation:
+        """What each live feature of one example adds to its prediction, the largest first.
+
+        >>> learner = Learner(rate=0.1)
+        >>> _ = learner.learn_one({"price": 3.5, "color": "red"}, 1)
+        >>> list(learner.explain({"price": 7, "color": "red", "size": 2}).contributions)
+        ['price', 'color=red']
+        """
+        return explained(
+            x,
+            self.predict,
+            lambda batch: self._predicted(batch, constant=False, scaled=False),
+            self.intercept,
+            float(self.has_intercept) if self.scaled else None,
+        )
 
     def next_pass(self) -> None:
         """The data begins anew: from here on the rate is lower by the schedule's pass_decay."""
