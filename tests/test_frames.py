@@ -114,7 +114,11 @@ def test_what_is_no_frame_is_refused(frame):
 def test_frames_need_neither_pandas_nor_polars():
     script = """
 import sys
-sys.modules["pandas"] = sys.modules["polars"] = None
+class Absent:
+    def find_spec(name, *_):
+        if name in ("pandas", "polars"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent)
 import pyarrow as pa
 from dwindle.frames import batch_of
 print(list(batch_of(pa.table({"a": [1, None], "b": ["x", "y"]}), label="a").names))

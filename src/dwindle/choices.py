@@ -1,0 +1,128 @@
+"""What the command line and the estimators call the ingredients."""
+
+import math
+from typing import Any
+
+from dwindle.losses import (
+    ClippedSquared,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Quantile,
+    Squared,
+)
+from dwindle.schedules import Schedule
+from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
+from dwindle.updates import Adaptive, Averaged, Plain
+
+LOSSES: dict[str, Any] = {
+    "auto": None,
+    "logistic": Logistic(),
+    "squared": Squared(),
+    "hinge": Hinge(),
+    "clipped-squared": ClippedSquared(),
+    "quantile": Quantile(),
+    "huber": Huber(),
+    "poisson": Poisson(),
+}
+SHRINKAGES = {
+    "truncation": Truncation,
+    "rounding": Rounding,
+    "subgradient": Subgradient,
+    "none": Unshrunk,
+}
+UPDATES: dict[str, Any] = {"adaptive": Adaptive(), "plain": Plain()}
+
+
+def loss_called(name: Any) -> Any:
+    """The loss of this name, None for "auto"; one that is a loss already is itself."""
+    return _called(name, LOSSES, "loss")
+
+
+def shrinkage_called(name: Any, gravity: float, every: int, threshold: float | None) -> Any:
+    """The shrinkage of this name; one that is a shrinkage already is itself.
+
+    >>> shrinkage_called("truncation", 0.1, 1, None)
+    Truncation(gravity=0.1, threshold=inf, every=1)
+    """
+    if not isinstance(name, str):
+        return name
+    kind = _called(name, SHRINKAGES, "shrinkage")
+    if kind is Rounding and threshold is None:
+        raise ValueError("shrinkage rounding needs a threshold")
+    given = {
+        "gravity": gravity,
+        "every": every,
+        "threshold": math.inf if threshold is None else threshold,
+    }
+    return kind(**{field: given[field] for field in kind._fields})
+
+
+def shrinkage_names(shrinkage: Any) -> dict[str, Any]:
+    """What `shrinkage_called` makes this shrinkage of.
+
+    >>> shrinkage_names(Rounding(0.1))
+    {'shrinkage': 'rounding', 'threshold': 0.1, 'every': 1}
+    """
+    name = next((name for name, kind in SHRINKAGES.items() if type(shrinkage) is kind), None)
+    if name is None:
+        return {"shrinkage": shrinkage}
+    fields: dict[str, Any] = shrinkage._asdict()
+    if fields.get("threshold") == math.inf:
+        fields["threshold"] = None
+    return {"shrinkage": name} | fields
+
+
+def update_called(name: Any, *, average: bool = False) -> Any:
+    """The update of this name; with ``average``, what leaves the learner is its mean."""
+    update = _called(name, UPDATES, "update")
+    if not average:
+        return update
+    if not isinstance(update, Plain):
+        raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
+            f"average is Theorem 3.2's mean of the plain update: say update='plain', got {name!r}"
+        )
+    return Averaged()
+
+
+def update_names(update: Any) -> dict[str, Any]:
+    """What `update_called` makes this update of."""
+    if isinstance(update, Averaged):
+        return {"update": "plain", "average": True}
+    return {"update": _name(update, UPDATES)}
+
+
+def loss_name(loss: Any) -> Any:
+    """What `loss_called` makes this loss of."""
+    return _name(loss, LOSSES)
+
+
+def schedule_of(rate: float | Schedule, power: float, pass_decay: float) -> Schedule:
+    """A rate that falls as 1/i^power and, after each pass, by ``pass_decay``."""
+    return rate if isinstance(rate, Schedule) else Schedule(rate, power, pass_decay=pass_decay)
+
+
+def schedule_names(schedule: Schedule) -> dict[str, Any]:
+    """What `schedule_of` makes this schedule of."""
+    if schedule.t0 != 1.0:
+        return {"rate": schedule}
+    return {name: getattr(schedule, name) for name in ("rate", "power", "pass_decay")}
+
+
+def _called(name: Any, known: dict[str, Any], role: str) -> Any:
+    if not isinstance(name, str):
+        return name
+    if name not in known:
+        raise ValueError(f"{role} must be one of {', '.join(known)}, got {name!r}")
+    return known[name]
+
+
+def _name(ingredient: Any, known: dict[str, Any]) -> Any:
+    """The name of an ingredient as it stands in ``known``, or itself."""
+    same = (
+        name
+        for name, each in known.items()
+        if type(each) is type(ingredient) and each == ingredient
+    )
+    return next(same, ingredient)
