@@ -22,9 +22,10 @@ lint: .venv/developing  ## lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/installed  ## side by side with scikit-learn, in one run
+bench: .venv/developing  ## side by side with scikit-learn and River, in one run
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/one_by_one.py
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -124,7 +124,7 @@ def test_every_kind_of_number_is_taken(kind):
     learner, other = Learner(), Learner()
     learner.learn_one({"a": kind(1)}, kind(1), kind(1))
     other.learn(Batch.from_dicts([{"a": kind(1)}], [kind(1)], [kind(1)]))
-    assert learner._mine.one.takes({"a": kind(1)})  # noqa: SLF001
+    assert learner._one.fitting  # noqa: SLF001
     assert state(learner) == state(other)
 
 
@@ -211,7 +211,7 @@ def test_labels_that_fit_are_not_remembered_for_ever():
     learner = Learner(Poisson(), Unshrunk(), Plain(), 1e-9)
     for count in range(1000):
         learner.learn_one({"a": 1}, count)
-    assert len(learner._mine.one.fitting) <= 64  # noqa: SLF001
+    assert len(learner._one.fitting) <= 64  # noqa: SLF001
 
 
 def test_a_run_that_diverges_one_by_one_is_stopped_with_a_sentence():

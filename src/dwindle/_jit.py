@@ -16,7 +16,8 @@ from dwindle.registry import bodies, sources
 _HERE = Path(__file__)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
-compiled_locked = njit(cache=True, error_model="numpy")  # keeps the interpreter's lock
+# Keeps the interpreter's lock, and so may use its objects.
+locked = njit(cache=True, error_model="numpy")
 # What a kernel calls. It has no cache of its own, which would go stale unnoticed when what it calls
 # in turn is edited: its code is in the cache of the kernels.
 helper = njit(nogil=True, error_model="numpy")
@@ -54,16 +55,13 @@ def _stamped(function: pytypes.FunctionType, *code: bytes, compile_: Any = compi
     return compile_(clone)
 
 
-def compiled_with(*files: Path, locked: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Decorates a kernel whose helpers stand in these files.
-
-    One that is ``locked`` keeps the interpreter's lock, and so may use its objects.
-    """
+def compiled_with(*files: Path) -> Callable[[Callable[..., Any]], Any]:
+    """Decorates a kernel whose helpers stand in these files."""
     code = [file.read_bytes() for file in files]
 
     def compile_with(function: Callable[..., Any]) -> Any:
         assert isinstance(function, pytypes.FunctionType)
-        return _stamped(function, *code, compile_=compiled_locked if locked else compiled)
+        return _stamped(function, *code)
 
     return compile_with
 
@@ -81,9 +79,13 @@ def direct(kernel: Any, *args: Any) -> Callable[..., Any]:
 class Kernel:
     """A loop that is compiled once for each combination of ingredients and cached on disk."""
 
-    def __init__(self, function: pytypes.FunctionType) -> None:
+    def __init__(
+        self, function: pytypes.FunctionType, *files: Path, compile_: Any = compiled
+    ) -> None:
         self.function = function
-        self._own = Path(function.__code__.co_filename).read_bytes()
+        own = Path(function.__code__.co_filename)
+        self._own = b"".join(file.read_bytes() for file in (own, *files))
+        self._compile = compile_
         self._made: dict[bytes, Callable[..., Any]] = {}
         self.__doc__ = function.__doc__
 
@@ -91,7 +93,7 @@ class Kernel:
         """The compiled loop for ingredients of these classes."""
         code = sources(*ingredients)
         if code not in self._made:
-            self._made[code] = _stamped(self.function, self._own, code)
+            self._made[code] = _stamped(self.function, self._own, code, compile_=self._compile)
         return self._made[code]
 
     def compiled(self) -> list[Any]:
@@ -103,6 +105,16 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     """Decorates a loop; see `Kernel`."""
     assert isinstance(function, pytypes.FunctionType)
     return Kernel(function)
+
+
+def locked_kernel(*files: Path) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorates a loop that uses the interpreter's objects; its helpers stand in these files."""
+
+    def make(function: Callable[..., Any]) -> Kernel:
+        assert isinstance(function, pytypes.FunctionType)
+        return Kernel(function, *files, compile_=locked)
+
+    return make
 
 
 @intrinsic

@@ -1,7 +1,6 @@
 """The learner: the clock, the table of live features and the ingredients, put to work."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from dwindle.errors import DataError, DivergedError
 from dwindle.explaining import Explanation, explained
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import shown
-from dwindle.one import Mine
+from dwindle.one import DICTS, NUMBERS, One
 from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
@@ -70,7 +69,11 @@ class Learner:
         self.bias = empty_cells(self.update, 1)
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
-        self._mine = Mine(self._learn, self._predict)
+        self._one = One(self.loss, self.shrinkage, self.update)
+        self._made_of = (
+            *(self.bias, float(intercept), scaled),
+            *(self.loss, self.shrinkage, self.update),
+        )
 
     def __repr__(self) -> str:
         return (
@@ -106,35 +109,23 @@ class Learner:
         """
         label, importance = self.lessons(batch)
         base = _or_all(batch.base, 0.0, batch)
-        batch = batch._replace(label=label, importance=importance, base=base)
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
-        slots, fresh = np.empty(longest, np.uint64), np.empty(len(batch.key), np.int64)
-        self._walk(self._learn, batch, slots, fresh, prediction)
-        return prediction
-
-    def _walk(
-        self,
-        learn: Callable[..., Any],
-        batch: Batch,
-        slots: NDArray[np.uint64],
-        fresh: NDArray[np.int64],
-        prediction: NDArray[np.float64],
-    ) -> None:
-        """Learn from each example; slots are for the longest, fresh is for all of their keys."""
+        slots = np.empty(longest, np.uint64)
         clock, table = self.clock, self.table
-        i, n_examples = 0, len(prediction)
-        while i < n_examples:
+        i = 0
+        while i < batch.n_examples:
             if clock.spent:
                 self._wind()
-            i, clock.at, n_fresh = learn(
+            fresh = np.empty(min(table.room, len(batch.key)), np.int64)
+            i, clock.at, n_fresh = self._learn(
                 i,
                 batch.start,
                 batch.key,
                 batch.x,
-                batch.label,
-                batch.importance,
-                batch.base,
+                label,
+                importance,
+                base,
                 clock.before,
                 clock.at,
                 clock.rate,
@@ -152,29 +143,47 @@ class Learner:
                 fresh,
                 prediction,
             )
-            if n_fresh:
-                table.enter(batch, fresh[:n_fresh])
-            if i < n_examples:
+            table.enter(batch, fresh[:n_fresh])
+            if i < batch.n_examples:
                 if not np.isfinite(prediction[i]):
-                    raise DivergedError(
-                        f"the prediction is {prediction[i]}; "
-                        f"lower the rate (it is {clock.rate[clock.at]:g}) or scale the features",
-                        i,
-                    )
+                    raise self._diverged(prediction[i], i)
                 n = int(batch.start[i + 1] - batch.start[i])
                 if n > table.room:
                     table.make_room(n)
+        return prediction
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; returns the prediction."""
-        one = self._mine.one
-        if not (one.takes(features) and one.takes_label(label, importance)):
-            return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
-        if importance > 0 and label not in one.fitting:
-            self.lessons(one.batch)
-            one.fits(label)
-        self._walk(one.learn, one.batch, one.slots, one.fresh, one.prediction)
-        return one.prediction.item()
+        one, clock, table = self._one, self.clock, self.table
+        if type(features) in DICTS and type(label) in NUMBERS and type(importance) in NUMBERS:
+            if len(features) > one.room:
+                one.make_room(2 * len(features))
+                table.names.expect(one.room)
+            if one.fits(label):
+                learned, clock.at, n_fresh = one.learn(
+                    id(features),
+                    float(label),
+                    float(importance),
+                    *one.arrays,
+                    table.names.late,
+                    table.seen.register,
+                    clock.before,
+                    clock.at,
+                    clock.rate,
+                    clock.pulled,
+                    clock.size,
+                    table.cells,
+                    table.room,
+                    *self._made_of,
+                )
+                if n_fresh:
+                    table.entered(n_fresh)
+                    table.names.expect(one.room)
+                if learned == 1:
+                    return one.prediction.item()
+                if learned == 0:
+                    raise self._diverged(one.prediction[0], 0)
+        return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link; changes nothing."""
@@ -182,11 +191,23 @@ class Learner:
 
     def predict_one(self, features: Features) -> float:
         """The prediction for one example; changes nothing."""
-        one = self._mine.one
-        if not one.takes(features):
-            return float(self.predict(Batch.from_dicts([features]))[0])
-        one.predict(*self._asked(one.batch, one.prediction, self.has_intercept, self.scaled))
-        return one.prediction.item()
+        one, clock = self._one, self.clock
+        if (
+            type(features) in DICTS
+            and len(features) <= one.room
+            and one.predict(
+                id(features),
+                *one.arrays,
+                clock.now,
+                clock.size,
+                clock.n_steps,
+                self.table.cells,
+                *self._made_of[:3],
+                *self._made_of[4:],
+            )
+        ):
+            return one.prediction.item()
+        return float(self.predict(Batch.from_dicts([features]))[0])
 
     def predict_proba_one(self, features: Features) -> dict[int, float]:
         """The probability of each label of one example, -1 and 1; changes nothing."""
@@ -239,23 +260,14 @@ class Learner:
     def _predicted(self, batch: Batch, *, constant: bool, scaled: bool) -> NDArray[np.float64]:
         """With or without the intercept."""
         prediction = np.empty(batch.n_examples)
-        batch = batch._replace(base=_or_all(batch.base, 0.0, batch))
-        self._predict(*self._asked(batch, prediction, constant, scaled))
-        return prediction
-
-    def _asked(
-        self, batch: Batch, prediction: NDArray[np.float64], constant: bool, scaled: bool
-    ) -> tuple[Any, ...]:
-        """What the kernel is given to predict."""
-        clock = self.clock
-        return (
+        self._predict(
             batch.start,
             batch.key,
             batch.x,
-            batch.base,
-            clock.now,
-            clock.size,
-            clock.n_steps,
+            _or_all(batch.base, 0.0, batch),
+            self.clock.now,
+            self.clock.size,
+            self.clock.n_steps,
             self.table.cells,
             self.bias,
             float(constant),
@@ -263,6 +275,14 @@ class Learner:
             self.shrinkage,
             self.update,
             prediction,
+        )
+        return prediction
+
+    def _diverged(self, prediction: float, i: int) -> DivergedError:
+        return DivergedError(
+            f"the prediction is {prediction}; lower the rate "
+            f"(it is {self.clock.rate[self.clock.at]:g}) or scale the features",
+            i,
         )
 
     def lessons(self, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -95,19 +95,20 @@ def plot_weights(model: Learner | Model, top: int = 20, axes: Any = None) -> Axe
     if axes is None:
         height = 1.2 + 0.24 * len(names)
         _, axes = plt.subplots(figsize=(6.4, height), layout="constrained")
+    drawn: Axes = axes
     place = np.arange(len(names))
-    axes.barh(place, shown, color=[BLUE if w > 0 else ORANGE for w in shown])
-    axes.set_yticks(place, [_short(name) for name in names])
-    for label in axes.get_yticklabels():
+    drawn.barh(place, shown, color=[BLUE if w > 0 else ORANGE for w in shown])
+    drawn.set_yticks(place, [_short(name) for name in names])
+    for label in drawn.get_yticklabels():
         label.set_parse_math(False)  # a name with two dollar signs is no formula
-    axes.invert_yaxis()
-    axes.axvline(0, color="black", linewidth=0.8)
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_axisbelow(True)
-    axes.set_xlabel("weight")
+    drawn.invert_yaxis()
+    drawn.axvline(0, color="black", linewidth=0.8)
+    drawn.grid(axis="x", alpha=0.3)
+    drawn.set_axisbelow(True)
+    drawn.set_xlabel("weight")
     others = len(weights) - len(names)
-    axes.set_ylabel(f"feature ({others:,} more)" if others else "feature")
-    return axes
+    drawn.set_ylabel(f"feature ({others:,} more)" if others else "feature")
+    return drawn
 
 
 def _scale(numbers: Sequence[float]) -> dict[str, Any]:
