@@ -26,6 +26,7 @@ bench: .venv/developing  ## side by side with the peers, in one run
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/one_by_one.py
 	$(BIN)/python benchmarks/text.py
 
 clean:  ## remove the virtual environment and all caches

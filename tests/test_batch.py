@@ -74,7 +74,7 @@ def test_strided_and_read_only_arrays_do_not_compile_the_kernel_again():
     frozen = np.frombuffer(np.array([1, -1], np.float32).tobytes(), np.float32)
     batch = Batch.from_arrays([0, 2, 4], [1, 2, 3, 4], x, frozen)
     learner = Learner()
-    learner.learn_one({"a": 1}, 1)
+    learner.learn(Batch.from_dicts([{"a": 1}], [1]))
     compiled = len(learner._learn.signatures)  # noqa: SLF001
     learner.learn(batch)
     assert len(learner._learn.signatures) == compiled  # noqa: SLF001

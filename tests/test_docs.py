@@ -1,7 +1,9 @@
 """The documents say what is so."""
 
+import doctest
 import inspect
 import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import dwindle
+from dwindle.model import Model
 
 ROOT = Path(__file__).parent.parent
 TESTS = {
@@ -43,6 +46,23 @@ def test_the_page_about_batching_shows_what_its_example_prints():
         check=True,
     )
     assert f"```\n{done.stdout}```" in (ROOT / "docs" / "why-batching-matters.md").read_text()
+
+
+def test_the_commands_for_click_logs_run_and_learn_what_python_learns(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "click-logs.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    parser, known = doctest.DocTestParser(), {}
+    [make_log, learn, *_] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for block in (make_log, learn):
+        for example in parser.get_examples(block):
+            exec(compile(example.source, "click-logs.md", "single"), known)  # noqa: S102
+    [commands] = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    for line in commands.splitlines():
+        subprocess.run(
+            [sys.executable, "-m", *shlex.split(line)], capture_output=True, text=True, check=True
+        )
+    assert Model.load("ads.parquet").weights() == Model.of(known["learner"]).weights()
+    assert len(Path("chances.txt").read_text().splitlines()) == 5000
 
 
 def test_every_test_that_the_documents_name_is_there():

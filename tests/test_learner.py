@@ -290,10 +290,10 @@ def test_settings_that_contradict_each_other_are_refused_by_name(settings, messa
 
 def test_integers_and_floats_in_a_setting_mean_the_same_and_compile_once():
     a = Learner(Hinge(margin=1), Truncation(gravity=1, threshold=2), Plain(), 1)
-    a.learn_one({"a": 1}, 1)
+    a.learn(Batch.from_dicts([{"a": 1}], [1]))
     compiled = len(a._learn.signatures)  # noqa: SLF001
     b = Learner(Hinge(margin=1.0), Truncation(gravity=1.0, threshold=2.0), Plain(), 1.0)
-    b.learn_one({"a": 1}, 1)
+    b.learn(Batch.from_dicts([{"a": 1}], [1]))
     assert len(b._learn.signatures) == compiled  # noqa: SLF001
     assert repr(a) == repr(b)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
@@ -32,9 +32,20 @@ class _Cache(FunctionCache):
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """A kernel: compiled when first called, or taken from the cache; it runs without the GIL."""
-    kernel: Any = helper(function)
-    kernel._cache = _Cache(function)  # noqa: SLF001  (Numba has no other door for it)
+    """A kernel: compiled when first called, or taken from the cache.
+
+    It runs without the interpreter's lock.
+    """
+    return _cached(njit(nogil=True, error_model="numpy")(function))
+
+
+def locked(function: Callable[..., Any]) -> Any:
+    """A kernel that keeps the interpreter's lock, and so may use its objects."""
+    return _cached(njit(error_model="numpy")(function))
+
+
+def _cached(kernel: Any) -> Any:
+    kernel._cache = _Cache(kernel.py_func)  # noqa: SLF001  (Numba has no other door for it)
     return kernel
 
 
@@ -58,7 +69,7 @@ def _chooser(known: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
     return choose
 
 
-def _stamped(function: pytypes.FunctionType, *code: bytes) -> Any:
+def _stamped(function: pytypes.FunctionType, *code: bytes, compile_: Any = compiled) -> Any:
     """The function compiled, with a digest of ``code`` in the name that its cache goes by.
 
     Numba re-reads a kernel's own file before trusting its cache on disk, but not the files that the
@@ -72,7 +83,7 @@ def _stamped(function: pytypes.FunctionType, *code: bytes) -> Any:
     digest = sha256(_HERE.read_bytes() + b"".join(code)).hexdigest()
     clone.__qualname__, clone.__module__ = f"{f.__qualname__}_{digest[:16]}", f.__module__
     clone.__doc__ = f.__doc__
-    return compiled(clone)
+    return compile_(clone)
 
 
 def compiled_with(*files: Path) -> Callable[[Callable[..., Any]], Any]:
@@ -86,12 +97,26 @@ def compiled_with(*files: Path) -> Callable[[Callable[..., Any]], Any]:
     return compile_with
 
 
+def direct(kernel: Any, *args: Any) -> Callable[..., Any]:
+    """The machine code of a kernel for arguments like these, which must be of these very types.
+
+    For calls that are many and short: Numba does not look at each argument's type any more, which
+    for a learner's takes 4 us.
+    """
+    entry: Callable[..., Any] = kernel.compile(tuple(map(typeof, args)))
+    return entry
+
+
 class Kernel:
     """A loop that is compiled once for each combination of ingredients and cached on disk."""
 
-    def __init__(self, function: pytypes.FunctionType) -> None:
+    def __init__(
+        self, function: pytypes.FunctionType, *files: Path, compile_: Any = compiled
+    ) -> None:
         self.function = function
-        self._own = Path(function.__code__.co_filename).read_bytes()
+        own = Path(function.__code__.co_filename)
+        self._own = b"".join(file.read_bytes() for file in (own, *files))
+        self._compile = compile_
         self._made: dict[bytes, Callable[..., Any]] = {}
         self.__doc__ = function.__doc__
 
@@ -99,7 +124,7 @@ class Kernel:
         """The compiled loop for ingredients of these classes."""
         code = sources(*ingredients)
         if code not in self._made:
-            self._made[code] = _stamped(self.function, self._own, code)
+            self._made[code] = _stamped(self.function, self._own, code, compile_=self._compile)
         return self._made[code]
 
     def compiled(self) -> list[Any]:
@@ -111,6 +136,16 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     """Decorates a loop; see `Kernel`."""
     assert isinstance(function, pytypes.FunctionType)
     return Kernel(function)
+
+
+def locked_kernel(*files: Path) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorates a loop that uses the interpreter's objects; its helpers stand in these files."""
+
+    def make(function: Callable[..., Any]) -> Kernel:
+        assert isinstance(function, pytypes.FunctionType)
+        return Kernel(function, *files, compile_=locked)
+
+    return make
 
 
 @intrinsic

@@ -290,7 +290,8 @@ def _check_finite(
 def _is_clean(x: NDArray[np.float32]) -> bool:
     """Whether all of x is surely finite and not zero: a quick look, which huge values fail too."""
     pieces = (x[i : i + PIECE] for i in range(0, len(x), PIECE))
-    return all(math.isfinite(piece @ piece) and piece.all() for piece in pieces)
+    with np.errstate(over="ignore"):
+        return all(math.isfinite(piece @ piece) and piece.all() for piece in pieces)
 
 
 def _per_example(numbers: ArrayLike | None, n: int, role: str) -> NDArray[np.float32] | None:

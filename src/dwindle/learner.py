@@ -1,5 +1,6 @@
 """The learner: the clock, the table of live features and the ingredients, put to work."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from dwindle import kernels
 from dwindle.batch import Batch, Features
 from dwindle.clock import Clock
 from dwindle.errors import DataError, DivergedError
+from dwindle.explaining import Explanation, explained
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import Text, shown
+from dwindle.one import DICTS, NUMBERS, One
 from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
@@ -67,6 +70,11 @@ class Learner:
         self.bias = empty_cells(self.update, 1)
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
+        self._one = One(self.loss, self.shrinkage, self.update)
+        self._made_of = (
+            *(self.bias, float(intercept), scaled),
+            *(self.loss, self.shrinkage, self.update),
+        )
 
     def __repr__(self) -> str:
         return (
@@ -87,7 +95,7 @@ class Learner:
     def intercept(self) -> float:
         """The weight of the constant 1; never shrunk."""
         nothing = np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty(0, np.float32)
-        return float(self._predicted(Batch(*nothing), scaled=False)[0])
+        return float(self._predicted(Batch(*nothing), constant=self.has_intercept, scaled=False)[0])
 
     def weights(self) -> dict[str, float]:
         """The weight of each live feature by name, all pulls felt, without the intercept."""
@@ -139,11 +147,7 @@ class Learner:
             table.enter(batch, fresh[:n_fresh])
             if i < batch.n_examples:
                 if not np.isfinite(prediction[i]):
-                    raise DivergedError(
-                        f"the prediction is {prediction[i]}; "
-                        f"lower the rate (it is {clock.rate[clock.at]:g}) or scale the features",
-                        i,
-                    )
+                    raise self._diverged(prediction[i], i)
                 n = int(batch.start[i + 1] - batch.start[i])
                 if n > table.room:
                     table.make_room(n)
@@ -151,15 +155,84 @@ class Learner:
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; returns the prediction."""
+        one, clock, table = self._one, self.clock, self.table
+        if type(features) in DICTS and type(label) in NUMBERS and type(importance) in NUMBERS:
+            if len(features) > one.room:
+                one.make_room(2 * len(features))
+                table.names.expect(one.room)
+            if one.fits(label):
+                learned, clock.at, n_fresh = one.learn(
+                    id(features),
+                    float(label),
+                    float(importance),
+                    *one.arrays,
+                    table.names.late,
+                    table.seen.register,
+                    clock.before,
+                    clock.at,
+                    clock.rate,
+                    clock.pulled,
+                    clock.size,
+                    table.cells,
+                    table.room,
+                    *self._made_of,
+                )
+                if n_fresh:
+                    table.entered(n_fresh)
+                    table.names.expect(one.room)
+                if learned == 1:
+                    return one.prediction.item()
+                if learned == 0:
+                    raise self._diverged(one.prediction[0], 0)
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link; changes nothing."""
-        return self._predicted(batch, scaled=self.scaled)
+        return self._predicted(batch, constant=self.has_intercept, scaled=self.scaled)
 
     def predict_one(self, features: Features) -> float:
         """The prediction for one example; changes nothing."""
+        one, clock = self._one, self.clock
+        if (
+            type(features) in DICTS
+            and len(features) <= one.room
+            and one.predict(
+                id(features),
+                *one.arrays,
+                clock.now,
+                clock.size,
+                clock.n_steps,
+                self.table.cells,
+                *self._made_of[:3],
+                *self._made_of[4:],
+            )
+        ):
+            return one.prediction.item()
         return float(self.predict(Batch.from_dicts([features]))[0])
+
+    def predict_proba_one(self, features: Features) -> dict[int, float]:
+        """The probability of each label of one example, -1 and 1; changes nothing."""
+        if not isinstance(self.loss, Logistic):
+            name = type(self.loss).__name__
+            raise DataError(f"probabilities need a learner with logistic loss, not {name}")
+        positive = 0.5 * (1.0 + math.tanh(0.5 * self.predict_one(features)))
+        return {-1: 1.0 - positive, 1: positive}
+
+    def explain(self, x: Features | Batch) -> Explanation:
+        """What each live feature of one example adds to its prediction, the largest first.
+
+        >>> learner = Learner(rate=0.1)
+        >>> _ = learner.learn_one({"price": 3.5, "color": "red"}, 1)
+        >>> list(learner.explain({"price": 7, "color": "red", "size": 2}).contributions)
+        ['price', 'color=red']
+        """
+        return explained(
+            x,
+            self.predict,
+            lambda batch: self._predicted(batch, constant=False, scaled=False),
+            self.intercept,
+            float(self.has_intercept) if self.scaled else None,
+        )
 
     def next_pass(self) -> None:
         """The data begins anew: from here on the rate is lower by the schedule's pass_decay."""
@@ -211,7 +284,8 @@ class Learner:
         key, bound, text = state["names"]
         self.table.names.enter(key, Text(bound, text), np.arange(len(key)))
 
-    def _predicted(self, batch: Batch, *, scaled: bool) -> NDArray[np.float64]:
+    def _predicted(self, batch: Batch, *, constant: bool, scaled: bool) -> NDArray[np.float64]:
+        """With or without the intercept."""
         prediction = np.empty(batch.n_examples)
         self._predict(
             batch.start,
@@ -223,13 +297,20 @@ class Learner:
             self.clock.n_steps,
             self.table.cells,
             self.bias,
-            float(self.has_intercept),
+            float(constant),
             scaled,
             self.shrinkage,
             self.update,
             prediction,
         )
         return prediction
+
+    def _diverged(self, prediction: float, i: int) -> DivergedError:
+        return DivergedError(
+            f"the prediction is {prediction}; lower the rate "
+            f"(it is {self.clock.rate[self.clock.at]:g}) or scale the features",
+            i,
+        )
 
     def lessons(self, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The labels and importances, if the loss can learn from them."""

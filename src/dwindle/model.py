@@ -23,8 +23,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dwindle import kernels
-from dwindle.batch import Batch
+from dwindle.batch import Batch, Features
 from dwindle.errors import DataError, DivergedError
+from dwindle.explaining import Explanation, explained
 from dwindle.files import replacing
 from dwindle.learner import Learner
 from dwindle.names import Text, shown
@@ -91,6 +92,22 @@ class Model:
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link."""
+        return self._predicted(
+            batch, constant=self.settings["intercept"], scaled=self.settings["scaled"]
+        )
+
+    def explain(self, x: Features | Batch) -> Explanation:
+        """What each feature of one example adds to its prediction, the largest first."""
+        return explained(
+            x,
+            self.predict,
+            lambda batch: self._predicted(batch, constant=False, scaled=False),
+            self.intercept,
+            float(self.settings["intercept"]) if self.settings["scaled"] else None,
+        )
+
+    def _predicted(self, batch: Batch, *, constant: bool, scaled: bool) -> NDArray[np.float64]:
+        """With or without the intercept."""
         prediction = np.empty(batch.n_examples)
         base = np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base
         kernels.predict.of(Unshrunk(), Plain())(
@@ -103,8 +120,8 @@ class Model:
             0,
             self._cells,
             self._bias,
-            float(self.settings["intercept"]),
-            bool(self.settings["scaled"]),
+            float(constant),
+            bool(scaled),
             Unshrunk(),
             Plain(),
             prediction,

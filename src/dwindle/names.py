@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Spelled = tuple[NDArray[np.int64], NDArray[np.uint8]]  # bounds, and the text that is cut at them
 DIGITS = 19  # as many as every number of 64 bits may have
+LATE = 1024  # names, of 32 bytes each, that may wait until many are written down at once
 
 
 def shown(name: str) -> str:
@@ -111,6 +112,21 @@ class Text(Sequence[str]):
         return cls(bound[::3].copy(), text)
 
 
+class Late(NamedTuple):
+    """Names that a kernel leaves to be written down: how many are ``waiting``, and their bytes."""
+
+    waiting: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    size: NDArray[np.int64]
+    text: NDArray[np.uint8]
+
+    @classmethod
+    def room_for(cls, n: int) -> "Late":
+        """Space for n names."""
+        key, size, text = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(32 * n, np.uint8)
+        return cls(np.zeros(2, np.int64), key, size, text)
+
+
 class Names:
     """Names by key. A key without a name is called by its number, which for a column is its name.
 
@@ -122,6 +138,7 @@ class Names:
         self._key = _Growing(np.uint64)
         self._size = _Growing(np.int64)
         self._text = _Growing(np.uint8)
+        self.late = Late.room_for(LATE)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -129,14 +146,34 @@ class Names:
     @property
     def keys(self) -> NDArray[np.uint64]:
         """The keys that have a name, in the order they came."""
+        self._write_down_late()
         return self._key.filled
 
     def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
         """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
-        if not len(where):
-            return
-        key = keys[where].astype(np.uint64)
-        bound, text = spelled(names, where)
+        self._write_down_late()
+        if len(where):
+            self._write_down(keys[where].astype(np.uint64), *spelled(names, where))
+
+    def expect(self, n: int) -> None:
+        """There is room for so many late names."""
+        waiting, n_bytes = self.late.waiting.tolist()
+        if waiting + n > len(self.late.key) or 2 * n_bytes > len(self.late.text):
+            self._write_down_late()
+        if n > len(self.late.key):
+            self.late = Late.room_for(2 * n)
+
+    def _write_down_late(self) -> None:
+        n, n_bytes = self.late.waiting.tolist()
+        if n:
+            bound = np.zeros(n + 1, np.int64)
+            np.cumsum(self.late.size[:n], out=bound[1:])
+            self._write_down(self.late.key[:n], bound, self.late.text[:n_bytes])
+            self.late.waiting[:] = 0
+
+    def _write_down(
+        self, key: NDArray[np.uint64], bound: NDArray[np.int64], text: NDArray[np.uint8]
+    ) -> None:
         size = np.diff(bound)
         kept = ~_is_number(key, bound, text)
         if not kept.all():

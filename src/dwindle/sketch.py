@@ -12,8 +12,8 @@ from dwindle._jit import compiled
 BITS = 14  # 2^14 registers: a standard error of 1.04 / 2^7 = 0.8 %
 
 
-@compiled
-def _observe(register: Any, key: Any) -> None:
+def observe(register: Any, key: Any) -> None:
+    """The registers have seen these keys."""
     for k in range(len(key)):
         # splitmix64's finaliser: a column's number is not random as it stands
         h = uint64(key[k]) + uint64(0x9E3779B97F4A7C15)
@@ -28,6 +28,9 @@ def _observe(register: Any, key: Any) -> None:
             rank += 1
         if register[place] < rank:
             register[place] = uint8(rank)
+
+
+_observe = compiled(observe)
 
 
 class Distinct:

@@ -49,11 +49,15 @@ class Table:
 
     def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
         """The features at these places of the batch have been given cells."""
-        self.used += len(fresh)
-        self.peak = max(self.peak, self.used)
+        self.entered(len(fresh))
         self.seen.observe(batch.key[fresh])
         if batch.names is not None:
             self.names.enter(batch.key, batch.names, fresh)
+
+    def entered(self, n: int) -> None:
+        """So many features have been given cells."""
+        self.used += n
+        self.peak = max(self.peak, self.used)
 
     def make_room(self, n: int) -> None:
         """Sweep, then double until n more features may enter and half of it is free for more."""

@@ -1,0 +1,49 @@
+"""Data frames as examples: of pandas, of Polars, of Arrow and of whatever else speaks Arrow."""
+
+import sys
+from typing import Any
+
+import pyarrow as pa
+
+from dwindle.batch import Batch
+from dwindle.errors import DataError
+from dwindle.formats.columns import wide
+
+NO_LABEL = "\0"  # a column of nulls: no frame has one of this name
+
+
+def batch_of(frame: Any, label: str | None = None, weight: str | None = None) -> Batch:
+    """The rows of a data frame, with the features that ``dwindle train`` finds in its Parquet file.
+
+    A column of numbers or booleans is a feature, absent where it is 0 or missing. A column of
+    strings or categories is the feature ``column=value`` of value 1, absent where it is empty or
+    missing; no column is made of each. ``label`` and ``weight`` name the columns of labels and of
+    importance. An index is no column.
+
+    >>> clicks = pa.table({"click": [1, -1], "hour": [9, None], "ad": ["shoes", "hats"]})
+    >>> batch = batch_of(clicks, label="click")
+    >>> list(batch.names), batch.start.tolist(), batch.label.tolist()
+    (['hour', 'ad=shoes', 'ad=hats'], [0, 2, 3], [1.0, -1.0])
+    """
+    table = _table(frame)
+    if label is None:
+        table = table.append_column(NO_LABEL, pa.nulls(len(table)))
+    columns = [column.combine_chunks() for column in table.columns]
+    parsed = wide(
+        pa.RecordBatch.from_arrays(columns, schema=table.schema),
+        "frame",
+        label_column=NO_LABEL if label is None else label,
+        weight_column=weight,
+    )
+    parsed.n_bad(skip_bad=False)
+    return parsed.batch if label else parsed.batch._replace(label=None, importance=None)
+
+
+def _table(frame: Any) -> pa.Table:
+    pandas = sys.modules.get("pandas")  # who has a frame of it has imported it
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if isinstance(frame, pa.Table | pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame)
+    kind = type(frame).__name__
+    raise DataError(f"expected a data frame of pandas, Polars or Arrow, got {kind}")

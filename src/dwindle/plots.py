@@ -1,0 +1,122 @@
+"""Pictures of a model, and of what gravity does. Needs matplotlib: ``pip install "dwindle[plot]"``.
+
+Colours are Okabe and Ito's, which the colour-blind tell apart too.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogFormatter
+
+from dwindle import kernels
+from dwindle.batch import Batch
+from dwindle.errors import DataError
+from dwindle.learner import Learner
+from dwindle.losses import Hinge, Logistic
+from dwindle.metrics import auc
+from dwindle.model import Model
+from dwindle.shrinkage import Truncation
+
+BLUE, ORANGE = "#0072B2", "#D55E00"
+LONGEST = 32  # characters of a name
+GRAVITIES = tuple(10.0 ** (k / 2) for k in range(-12, -3))
+
+
+class Point(NamedTuple):
+    """What a gravity comes to."""
+
+    gravity: float
+    kept: int
+    score: float
+
+
+def path(
+    train: Batch, test: Batch, gravities: Iterable[float] = GRAVITIES, **settings: Any
+) -> list[Point]:
+    """Features kept, and the score on ``test``, of a learner for each gravity.
+
+    The score is the AUC if the loss is of two classes, else the mean loss. ``settings`` are the
+    `Learner`'s, but for its shrinkage.
+    """
+    points = []
+    for gravity in gravities:
+        learner = Learner(shrinkage=Truncation(gravity), **settings)
+        learner.learn(train)
+        label, weight = learner.lessons(test)
+        p = learner.predict(test)
+        if isinstance(learner.loss, Logistic | Hinge):
+            score = auc(p, label, weight)
+        else:
+            value = kernels.values.of(learner.loss)(learner.loss, p, label)
+            score = float(np.average(value, weights=weight))
+        points.append(Point(gravity, len(learner), score))
+    return points
+
+
+def plot_path(
+    points: Sequence[tuple[float, int, float]], score: str = "AUC", axes: Any = None
+) -> tuple[Axes, Axes]:
+    """Draw the score, and below it the features kept, against gravity.
+
+    ``points`` are what `path` returns, or any (gravity, kept, score), and ``score`` says what that
+    is. Returns the two axes, which may be given.
+    """
+    if not points:
+        raise DataError("there is nothing to draw: the path has no points")
+    gravity, kept, scores = zip(*sorted(points), strict=True)
+    if axes is None:
+        _, axes = plt.subplots(2, 1, sharex=True, figsize=(6.4, 5.2), layout="constrained")
+    above, below = axes
+    above.plot(gravity, scores, color=BLUE, marker="o")
+    above.set_ylabel(score)
+    below.plot(gravity, kept, color=ORANGE, marker="s")
+    below.set_ylabel("features kept")
+    below.set_xlabel("gravity")
+    below.set_yscale(**_scale(kept))
+    below.yaxis.set_major_formatter(LogFormatter())  # 200 and not 2 x 10^2
+    below.yaxis.set_minor_formatter(LogFormatter())
+    for each in axes:
+        each.set_xscale(**_scale(gravity))
+        if min(gravity) == 0:  # else it would go as far to the left as to the right
+            each.set_xlim(-0.2 * min((g for g in gravity if g > 0), default=1.0), 1.5 * gravity[-1])
+        each.grid(alpha=0.3)
+    return above, below
+
+
+def plot_weights(model: Learner | Model, top: int = 20, axes: Any = None) -> Axes:
+    """Draw the ``top`` heaviest weights as bars, the heaviest first. Returns the axes."""
+    weights = sorted(model.weights().items(), key=lambda item: -abs(item[1]))
+    if not weights:
+        raise DataError("there is nothing to draw: the model has kept no feature")
+    names, shown = zip(*weights[:top], strict=True)
+    if axes is None:
+        height = 1.2 + 0.24 * len(names)
+        _, axes = plt.subplots(figsize=(6.4, height), layout="constrained")
+    drawn: Axes = axes
+    place = np.arange(len(names))
+    drawn.barh(place, shown, color=[BLUE if w > 0 else ORANGE for w in shown])
+    drawn.set_yticks(place, [_short(name) for name in names])
+    for label in drawn.get_yticklabels():
+        label.set_parse_math(False)  # a name with two dollar signs is no formula
+    drawn.invert_yaxis()
+    drawn.axvline(0, color="black", linewidth=0.8)
+    drawn.grid(axis="x", alpha=0.3)
+    drawn.set_axisbelow(True)
+    drawn.set_xlabel("weight")
+    others = len(weights) - len(names)
+    drawn.set_ylabel(f"feature ({others:,} more)" if others else "feature")
+    return drawn
+
+
+def _scale(numbers: Sequence[float]) -> dict[str, Any]:
+    """A logarithmic one, on which 0 has a place if it is there."""
+    if min(numbers) > 0:
+        return {"value": "log"}
+    return {"value": "symlog", "linthresh": min((n for n in numbers if n > 0), default=1.0)}
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

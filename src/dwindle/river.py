@@ -1,0 +1,122 @@
+"""The learner where River's estimators are: in its pipelines, metrics and evaluations.
+
+Needs the package ``river``: ``pip install "dwindle[river]"``.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from river import base
+
+from dwindle.batch import Features
+from dwindle.choices import loss_called, schedule_of, shrinkage_called, update_called
+from dwindle.errors import DataError
+from dwindle.learner import Learner
+from dwindle.losses import Hinge, Logistic, Poisson, Squared
+
+SIGNS = {False: -1, True: 1}  # 0 and 1 are keys of it too
+
+
+class TruncatedGradient(base.Estimator):
+    """What the classifier and the regressor share: a learner, made of the command line's options.
+
+    ``learner`` tells more: its weights, how many there are, why a prediction is what it is.
+    """
+
+    _default: Any  # loss
+    _of_classes: bool
+
+    def __init__(
+        self,
+        loss: Any = "auto",
+        shrinkage: Any = "truncation",
+        gravity: float = 0.0,
+        every: int = 1,
+        threshold: float | None = None,
+        update: Any = "adaptive",
+        average: bool = False,
+        rate: float = 0.3,
+        power: float = 0.0,
+    ) -> None:
+        self.loss = loss
+        self.shrinkage = shrinkage
+        self.gravity = gravity
+        self.every = every
+        self.threshold = threshold
+        self.update = update
+        self.average = average
+        self.rate = rate
+        self.power = power
+        chosen = self._default if loss == "auto" else loss_called(loss)
+        if isinstance(chosen, Logistic | Hinge) != self._of_classes:
+            raise ValueError(f"{loss!r} is not a loss of a {type(self).__name__}")
+        self.learner = Learner(
+            chosen,
+            shrinkage_called(shrinkage, gravity, every, threshold),
+            update_called(update, average=average),
+            schedule_of(rate, power, 1.0),
+        )
+
+
+class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
+    """Two classes, by their labels False and True, or 0 and 1.
+
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> model = preprocessing.StandardScaler() | TruncatedGradientClassifier(gravity=1e-3)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.ROCAUC())
+    ROCAUC: 95.33%
+    """
+
+    _default = Logistic()
+    _of_classes = True
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one example; ``w`` is its importance."""
+        if y not in SIGNS:
+            raise DataError(
+                f"a label must be False or True, or 0 or 1, got {y!r} "
+                "(for more classes, see river.multiclass)"
+            )
+        self.learner.learn_one(named(x), SIGNS[y], w)
+
+    def predict_one(self, x: Mapping[Any, Any], **_: Any) -> bool:
+        """The label that is more likely."""
+        return self.learner.predict_one(named(x)) > 0
+
+    def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
+        """The probability of each label."""
+        if not isinstance(self.learner.loss, Logistic):
+            raise NotImplementedError("probabilities need the logistic loss")
+        chance = self.learner.predict_proba_one(named(x))
+        return {label: chance[sign] for label, sign in SIGNS.items()}
+
+
+class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
+    """Numbers; with the loss "poisson", counts.
+
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> model = TruncatedGradientRegressor(update="plain", rate=0.01, gravity=1e-3)
+    >>> model = preprocessing.StandardScaler() | model
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 1.313599
+    """
+
+    _default = Squared()
+    _of_classes = False
+
+    def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
+        """Learn from one example; ``w`` is its importance."""
+        self.learner.learn_one(named(x), y, w)
+
+    def predict_one(self, x: Mapping[Any, Any]) -> float:
+        """The prediction, which for counts is their mean."""
+        p = self.learner.predict_one(named(x))
+        return math.exp(min(p, 700.0)) if isinstance(self.learner.loss, Poisson) else p
+
+
+def named(x: Mapping[Any, Any]) -> Features:
+    """The features with strings for names: River's may be numbers."""
+    if set(map(type, x)) <= {str}:
+        return x
+    return {str(name): value for name, value in x.items()}

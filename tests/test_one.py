@@ -1,0 +1,287 @@
+"""One example at a time is the same as a batch of one, to the bit, and as strict."""
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from collections import Counter, OrderedDict, UserDict, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dwindle import (
+    Adaptive,
+    Averaged,
+    Batch,
+    DataError,
+    DivergedError,
+    Hinge,
+    Learner,
+    Logistic,
+    Plain,
+    Poisson,
+    Rounding,
+    Schedule,
+    Squared,
+    Truncation,
+    Unshrunk,
+)
+from dwindle.clock import WINDOW
+from dwindle.one import JOINED, NUMBERS
+
+LEARNERS = [
+    lambda: Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3),
+    lambda: Learner(Logistic(), Truncation(0.01, every=3), Plain(), 0.1, scaled=True),
+    lambda: Learner(Hinge(), Rounding(0.05), Plain(), Schedule(0.1, power=0.5), intercept=False),
+    lambda: Learner(Logistic(), Truncation(0.01), Averaged(), 0.1),
+]
+
+names = st.text(max_size=6) | st.sampled_from(
+    ["0", "12", "012", "é", "a=b", "\udc80", "18446744073709551615"]
+)
+numbers = (
+    st.floats(-1e3, 1e3)
+    | st.integers(-(10**6), 10**6)
+    | st.booleans()
+    | st.sampled_from([0, 0.0, -0.0, 1e-50, 2**53, 2**53 + 1, 2**60 + 1, 3e38])
+    | st.floats(-9, 9, width=32).map(np.float32)
+    | st.integers(-9, 9).map(np.int16)
+)
+features = st.dictionaries(names, numbers | st.text(max_size=5), max_size=8)
+examples = st.tuples(
+    features, st.sampled_from([-1, 1, True, 1.0, np.int64(-1)]), st.sampled_from([1.0, 2, 0, 0.5])
+)
+
+
+def state(learner):
+    key, weight = learner.table.weights()
+    return (
+        learner.table.cells.tobytes(),
+        learner.bias.tobytes(),
+        list(learner.table.names.of(key)),
+        learner.table.names.keys.tolist(),
+        weight.tolist(),
+        learner.n_steps,
+        learner.table.peak,
+        learner.table.seen.count(),
+    )
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+@settings(max_examples=40)
+@given(stream=st.lists(examples, max_size=12))
+@example(stream=[({"a": 0.5, "b": "red", "b=red": 2}, 1, 1.0)])
+def test_one_by_one_is_a_batch_to_the_bit(make, stream):
+    one_by_one, batched = make(), make()
+    for x, label, importance in stream:
+        batch = partial(Batch.from_dicts, [x], [label], [importance])
+        learned = outcome(lambda: one_by_one.learn_one(x, label, importance))  # noqa: B023
+        assert learned == outcome(lambda: batched.learn(batch())[0])  # noqa: B023
+        predicted = outcome(lambda: one_by_one.predict_one(x))  # noqa: B023
+        assert predicted == outcome(lambda: batched.predict(batch())[0])  # noqa: B023
+        assert state(one_by_one) == state(batched)
+
+
+def outcome(work):
+    """What it comes to, or what it says when it refuses."""
+    try:
+        return repr(float(work()))
+    except (DataError, DivergedError) as error:
+        return str(error)
+
+
+def test_a_long_stream_sweeps_grows_and_winds_the_clock_alike():
+    rng = np.random.default_rng(0)
+    stream = [
+        ({f"word {j}": 1.0 for j in rng.integers(0, 20_000, 5)}, rng.choice([-1.0, 1.0]))
+        for _ in range(WINDOW + 100)
+    ]
+    one_by_one, batched = (Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3) for _ in range(2))
+    for x, label in stream:
+        one_by_one.learn_one(x, label)
+    batched.learn(Batch.from_dicts([x for x, _ in stream], [label for _, label in stream]))
+    assert len(one_by_one.table.cells) > 1024
+    assert state(one_by_one) == state(batched)
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
+def test_an_example_may_have_any_number_of_features(n):
+    learner = Learner()
+    learner.learn_one({f"f{i}": 1.0 for i in range(n)}, 1)
+    assert len(learner) == n
+    assert set(learner.weights()) == {f"f{i}" for i in range(n)}
+
+
+@pytest.mark.parametrize("kind", NUMBERS, ids=str)
+def test_every_kind_of_number_is_taken(kind):
+    learner, other = Learner(), Learner()
+    learner.learn_one({"a": kind(1)}, kind(1), kind(1))
+    other.learn(Batch.from_dicts([{"a": kind(1)}], [kind(1)], [kind(1)]))
+    assert learner._one.fitting  # noqa: SLF001
+    assert state(learner) == state(other)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        Counter("abba"),
+        defaultdict(int, {"a": 1, "b": 2}),
+        OrderedDict([("a", 1), ("b", 2)]),
+        UserDict({"a": 1, "b": 2}),
+        {"a": "x" * JOINED, "b": 2},
+        {"a": np.str_("x"), "b": 2},
+        {"a": np.longdouble(1), "b": 2},
+    ],
+    ids=lambda f: type(f).__name__,
+)
+def test_every_mapping_is_taken(features):
+    learner, other = Learner(), Learner()
+    learner.learn_one(features, 1)
+    other.learn(Batch.from_dicts([features], [1]))
+    assert len(learner) == 2
+    assert state(learner) == state(other)
+
+
+REFUSED = [
+    ({"a": math.nan}, 1, 1.0, "example 0: the value of feature 'a' is nan, not finite"),
+    (
+        {"a": 1e39},
+        1,
+        1.0,
+        "example 0: the value of feature 'a' is 1e+39, too large for single precision",
+    ),
+    ({"a": None}, 1, 1.0, "example 0: feature 'a' must be a number or a string, got None"),
+    (
+        {"a": Decimal(1)},
+        1,
+        1.0,
+        "example 0: feature 'a' must be a number or a string, got Decimal('1')",
+    ),
+    (
+        {"a": Fraction(1, 2)},
+        1,
+        1.0,
+        "example 0: feature 'a' must be a number or a string, got Fraction(1, 2)",
+    ),
+    ({"a": 1, 2: 1}, 1, 1.0, "example 0: a feature's name must be a string, got 2 (write '2')"),
+    ([("a", 1)], 1, 1.0, "example 0: expected a dict of name: value, got list"),
+    ({"a": 1}, 0, 1.0, "example 0: with Logistic a label must be -1 or 1, got 0"),
+    ({"a": 1}, False, 1.0, "example 0: with Logistic a label must be -1 or 1, got 0"),
+    ({"a": 1}, math.nan, 1.0, "example 0: the label is nan, not finite"),
+    (
+        {"a": 1},
+        1,
+        -1.0,
+        "example 0: importance must be 0 or more, got -1.0 (0 learns nothing from it)",
+    ),
+    ({"a": 1}, 1, math.inf, "example 0: the importance is inf, not finite"),
+    ({"a": 1}, "yes", 1.0, "expected one row of numbers, got <U3 (1,)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("x", "label", "importance", "message"), REFUSED, ids=[m for *_, m in REFUSED]
+)
+def test_what_a_batch_refuses_is_refused_and_changes_nothing(x, label, importance, message):
+    learner = Learner()
+    learner.learn_one({"a": 1}, 1)
+    before = state(learner)
+    for _ in range(2):
+        with pytest.raises(DataError) as caught:
+            learner.learn_one(x, label, importance)
+        assert str(caught.value) == message
+    assert state(learner) == before
+
+
+def test_a_label_that_was_not_looked_at_is_not_taken_for_fitting():
+    learner = Learner()
+    learner.learn_one({"a": 1}, 7, 0)
+    with pytest.raises(DataError, match="a label must be -1 or 1, got 7"):
+        learner.learn_one({"a": 1}, 7)
+
+
+def test_labels_that_fit_are_not_remembered_for_ever():
+    learner = Learner(Poisson(), Unshrunk(), Plain(), 1e-9)
+    for count in range(1000):
+        learner.learn_one({"a": 1}, count)
+    assert len(learner._one.fitting) <= 64  # noqa: SLF001
+
+
+def test_a_run_that_diverges_one_by_one_is_stopped_with_a_sentence():
+    learner = Learner(Squared(), Unshrunk(), Plain(), 1e3)
+
+    def learn():
+        for _ in range(200):
+            learner.learn_one({"a": 1e3}, 1)
+
+    with pytest.raises(DivergedError, match=r"example 0: the prediction is .*; lower the rate"):
+        learn()
+
+
+def pickled(learner):
+    return pickle.loads(pickle.dumps(learner))  # noqa: S301
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
+def test_a_copy_goes_on_alone(copied):
+    learner = Learner()
+    learner.learn_one({"a": 1, "b": "x"}, 1)
+    other = copied(learner)
+    assert other.learn_one({"a": 1}, -1) == learner.predict_one({"a": 1})
+    assert len(other.weights()) == 2
+    assert learner.n_steps == 1
+
+
+def test_threads_that_predict_at_once_do_not_disturb_each_other():
+    learner = Learner(Squared(), Unshrunk(), Plain(), 0.1, intercept=False)
+    for i in range(20):
+        learner.learn_one({f"f{i}": 1}, i)
+    expected = [learner.predict_one({f"f{i}": 1}) for i in range(20)]
+
+    def work(i):
+        return {learner.predict_one({f"f{i}": 1, "new": "x" * 1000}) for _ in range(300)}
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(20))) == [{p} for p in expected]
+
+
+def test_probabilities_are_the_logistic_of_the_prediction():
+    learner = Learner()
+    learner.learn_one({"a": 1}, 1)
+    p = learner.predict_one({"a": 1})
+    chance = learner.predict_proba_one({"a": 1})
+    assert chance.keys() == {-1, 1}
+    assert chance[1] == pytest.approx(1 / (1 + math.exp(-p)))
+    assert sum(chance.values()) == 1
+    with pytest.raises(
+        DataError, match="probabilities need a learner with logistic loss, not Squared"
+    ):
+        Learner(Squared()).predict_proba_one({"a": 1})
+
+
+def test_memory_follows_the_live_features_not_the_names_ever_seen():
+    """50,000 names of 1000 bytes go by, which alone would take 50 MB."""
+    script = """
+import resource
+from dwindle import Learner, Logistic, Plain, Truncation
+learner = Learner(Logistic(), Truncation(1.0), Plain(), 0.1)
+def learn(i):
+    learner.learn_one({f"{i} {'x' * 1000}": 1.0, "a": f"{i} {'x' * 1000}"}, 1)
+for i in range(5000):
+    learn(i)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for i in range(5000, 30_000):
+    learn(i)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 20_000  # kB

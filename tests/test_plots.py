@@ -1,0 +1,97 @@
+"""Pictures show what they are given."""
+
+import io
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from dwindle import Batch, DataError, Learner, Plain, Squared, Truncation
+from dwindle.demo import wdbc
+from dwindle.model import Model
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+
+from dwindle.plots import BLUE, LONGEST, ORANGE, Point, path, plot_path, plot_weights
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def png(axes):
+    out = io.BytesIO()
+    axes.figure.savefig(out, format="png")
+    return out.getvalue()
+
+
+def learned():
+    learner = Learner(Squared(), Truncation(), Plain(), 0.1)
+    learner.learn_one({"a": 3, "b": -1, "$c$": 2, "d" * 100: 0.5}, 1)
+    return learner
+
+
+@pytest.mark.parametrize("model", [learned(), Model.of(learned())], ids=["learner", "model"])
+def test_bars_are_the_weights_heaviest_first_each_sign_in_its_colour(model):
+    axes = plot_weights(model, top=3)
+    bars = axes.containers[0]
+    assert [bar.get_width() for bar in bars] == pytest.approx([0.6, 0.4, -0.2])
+    assert [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in bars] == [BLUE, BLUE, ORANGE]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "$c$", "b"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("weight", "feature (1 more)")
+    assert png(axes).startswith(b"\x89PNG")
+
+
+def test_a_long_name_is_cut():
+    labels = plot_weights(learned()).get_yticklabels()
+    assert len(labels[-1].get_text()) == LONGEST
+
+
+def test_a_model_without_features_has_nothing_to_draw():
+    with pytest.raises(DataError, match="the model has kept no feature"):
+        plot_weights(Learner())
+
+
+def test_a_path_is_of_the_features_kept_and_the_score_at_each_gravity():
+    data = wdbc(0)
+    points = path(data.train, data.test, [0, 0.01, 0.3])
+    assert [p.gravity for p in points] == [0, 0.01, 0.3]
+    assert points[0].kept > points[1].kept > points[2].kept
+    assert points[1].score > 0.98
+    learner = Learner(shrinkage=Truncation(0.01))
+    learner.learn(data.train)
+    assert points[1].kept == len(learner)
+
+
+def test_the_score_of_numbers_is_their_mean_loss():
+    batch = Batch.from_dicts([{"a": 1}, {"a": 2}], [1, 2], [1, 3])
+    [point] = path(batch, batch, [0], loss=Squared(), update=Plain(), rate=0.1)
+    learner = Learner(Squared(), Truncation(), Plain(), 0.1)
+    learner.learn(batch)
+    errors = (learner.predict(batch) - [1, 2]) ** 2
+    assert point.score == pytest.approx(np.average(errors, weights=[1, 3]))
+
+
+@pytest.mark.parametrize("first", [0, 1e-6])
+@pytest.mark.parametrize("last", [0, 3])
+def test_a_path_is_drawn_with_zeros_or_without(first, last):
+    points = [Point(1e-4, last, 0.5), Point(first, 1000, 0.9), Point(1e-5, 40, 0.95)]
+    above, below = plot_path(points, score="accuracy")
+    assert above.lines[0].get_xydata().tolist() == [[first, 0.9], [1e-5, 0.95], [1e-4, 0.5]]
+    assert below.lines[0].get_ydata().tolist() == [1000, 40, last]
+    assert above.get_ylabel() == "accuracy"
+    assert (below.get_xlabel(), below.get_ylabel()) == ("gravity", "features kept")
+    assert png(above).startswith(b"\x89PNG")
+
+
+def test_pictures_go_where_they_are_told():
+    _, axes = plt.subplots(2)
+    assert plot_path([(0.1, 5, 0.5)], axes=axes) == tuple(axes)
+    _, one = plt.subplots()
+    assert plot_weights(learned(), axes=one) is one
+    with pytest.raises(DataError, match="the path has no points"):
+        plot_path([])
