@@ -10,7 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dwindle import Adaptive, DataError, Learner, Logistic, Truncation
+from dwindle import (
+    Adaptive,
+    DataError,
+    Learner,
+    Logistic,
+    TruncatedGradientClassifier,
+    Truncation,
+)
 from dwindle.frames import batch_of
 from dwindle.model import Model
 from dwindle.stream import Reading
@@ -127,3 +134,26 @@ print(list(batch_of(pa.table({"a": [1, None], "b": ["x", "y"]}), label="a").name
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "['b=x', 'b=y']"
+
+
+@pytest.mark.parametrize("kind", ["pandas", "category", "object", "polars", "arrow"])
+def test_an_estimator_learns_text_columns_by_their_values(kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"hour": rng.integers(0, 24, 500), "ad": rng.choice(["shoes", "hats"], 500)}
+    )
+    clicked = np.where((frame.ad == "shoes") ^ (rng.random(500) < 0.1), "yes", "no")
+    given = {
+        "pandas": lambda: frame,
+        "category": lambda: frame.astype({"ad": "category"}),
+        "object": lambda: frame.astype({"ad": object}),
+        "polars": lambda: pl.from_pandas(frame),
+        "arrow": lambda: pa.Table.from_pandas(frame, preserve_index=False),
+    }[kind]()
+    model = TruncatedGradientClassifier().fit(given, clicked)
+    assert set(model.weights()) == {"hour", "ad=shoes", "ad=hats"}
+    assert model.score(given, clicked) > 0.85
+    batch = batch_of(frame)
+    assert model.weights() == TruncatedGradientClassifier().fit(batch, clicked).weights()
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        model.fit(given, clicked[:-1])

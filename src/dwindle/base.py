@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+)
 from sklearn.utils.validation import validate_data
 
 from dwindle.batch import Batch, Some
 from dwindle.choices import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError
 from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
+from dwindle.frames import batch_of, has_text
 from dwindle.hashing import key_of
 from dwindle.learner import Learner
 from dwindle.model import save_models
@@ -276,10 +282,13 @@ class TruncatedGradient(BaseEstimator):
 
     def _rows_of(self, X: Any, y: Any, *, reset: bool) -> tuple[Batch, NDArray[Any]]:
         """The rows of X and their labels; what its columns are is settled by the first."""
-        if isinstance(X, Batch):
+        batch = _with_names(X)
+        if batch is not None:
             if reset:
                 self._forget_columns()
-            return X, column_or_1d(y)
+            y = column_or_1d(y)
+            check_consistent_length(batch.start[1:], y)
+            return batch, y
         if not reset and self._plain(X) and isinstance(y, np.ndarray) and y.ndim == 1:
             return Batch.from_csr(X), y
         x, y = validate_data(
@@ -292,8 +301,9 @@ class TruncatedGradient(BaseEstimator):
 
     def _examples(self, X: Any) -> Batch:
         """The rows of X, to predict: columns are what they were for learning."""
-        if isinstance(X, Batch):
-            return X
+        batch = _with_names(X)
+        if batch is not None:
+            return batch
         if self._plain(X):
             return Batch.from_csr(X)
         if hasattr(self, "n_features_in_"):
@@ -389,6 +399,13 @@ class TruncatedGradient(BaseEstimator):
         elif hasattr(self, "n_features_in_"):
             facts["n_features"] = self.n_features_in_
         return facts
+
+
+def _with_names(X: Any) -> Batch | None:
+    """The rows of what has features by name rather than columns: a batch, a frame with text."""
+    if isinstance(X, Batch):
+        return X
+    return batch_of(X) if has_text(X) else None
 
 
 def _batch_of(x: Any) -> Batch:

@@ -7,9 +7,8 @@ import pyarrow as pa
 
 from dwindle.batch import Batch
 from dwindle.errors import DataError
+from dwindle.formats.arrays import is_text
 from dwindle.formats.columns import wide
-
-NO_LABEL = "\0"  # a column of nulls: no frame has one of this name
 
 
 def batch_of(frame: Any, label: str | None = None, weight: str | None = None) -> Batch:
@@ -26,22 +25,35 @@ def batch_of(frame: Any, label: str | None = None, weight: str | None = None) ->
     (['hour', 'ad=shoes', 'ad=hats'], [0, 2, 3], [1.0, -1.0])
     """
     table = _table(frame)
-    if label is None:
-        table = table.append_column(NO_LABEL, pa.nulls(len(table)))
     columns = [column.combine_chunks() for column in table.columns]
     parsed = wide(
         pa.RecordBatch.from_arrays(columns, schema=table.schema),
         "frame",
-        label_column=NO_LABEL if label is None else label,
+        label_column=label,
         weight_column=weight,
     )
     parsed.n_bad(skip_bad=False)
     return parsed.batch if label else parsed.batch._replace(label=None, importance=None)
 
 
-def _table(frame: Any) -> pa.Table:
+def has_text(frame: Any) -> bool:
+    """Whether it is a data frame in which some column is not of numbers."""
+    if _is_pandas(frame):
+        inner = [getattr(getattr(kind, "categories", None), "dtype", kind) for kind in frame.dtypes]
+        return any(kind.kind in "OU" for kind in inner)
+    if not (isinstance(frame, pa.Table | pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__")):
+        return False
+    kinds = _table(frame).schema.types
+    return any(is_text(getattr(kind, "value_type", kind)) for kind in kinds)
+
+
+def _is_pandas(frame: Any) -> bool:
     pandas = sys.modules.get("pandas")  # who has a frame of it has imported it
-    if pandas is not None and isinstance(frame, pandas.DataFrame):
+    return pandas is not None and isinstance(frame, pandas.DataFrame)
+
+
+def _table(frame: Any) -> pa.Table:
+    if _is_pandas(frame):
         return pa.Table.from_pandas(frame, preserve_index=False)
     if isinstance(frame, pa.Table | pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
