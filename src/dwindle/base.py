@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import (
     check_array,
-    check_consistent_length,
     check_random_state,
     column_or_1d,
 )
@@ -286,9 +285,7 @@ class TruncatedGradient(BaseEstimator):
         if batch is not None:
             if reset:
                 self._forget_columns()
-            y = column_or_1d(y)
-            check_consistent_length(batch.start[1:], y)
-            return batch, y
+            return batch, column_or_1d(y)
         if not reset and self._plain(X) and isinstance(y, np.ndarray) and y.ndim == 1:
             return Batch.from_csr(X), y
         x, y = validate_data(
