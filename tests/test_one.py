@@ -116,6 +116,7 @@ def test_an_example_may_have_any_number_of_features(n):
     learner = Learner()
     learner.learn_one({f"f{i}": 1.0 for i in range(n)}, 1)
     assert len(learner) == n
+    assert Learner().predict_one({f"f{i}": 1.0 for i in range(n)}) == 0
     assert set(learner.weights()) == {f"f{i}" for i in range(n)}
 
 

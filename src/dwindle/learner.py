@@ -156,34 +156,34 @@ class Learner:
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; returns the prediction."""
         one, clock, table = self._one, self.clock, self.table
-        if type(features) in DICTS and type(label) in NUMBERS and type(importance) in NUMBERS:
+        numbers = type(label) in NUMBERS and type(importance) in NUMBERS
+        if numbers and type(features) in DICTS and one.fits(label):
             if len(features) > one.room:
                 one.make_room(2 * len(features))
                 table.names.expect(one.room)
-            if one.fits(label):
-                learned, clock.at, n_fresh = one.learn(
-                    id(features),
-                    float(label),
-                    float(importance),
-                    *one.arrays,
-                    table.names.late,
-                    table.seen.register,
-                    clock.before,
-                    clock.at,
-                    clock.rate,
-                    clock.pulled,
-                    clock.size,
-                    table.cells,
-                    table.room,
-                    *self._made_of,
-                )
-                if n_fresh:
-                    table.entered(n_fresh)
-                    table.names.expect(one.room)
-                if learned == 1:
-                    return one.prediction.item()
-                if learned == 0:
-                    raise self._diverged(one.prediction[0], 0)
+            learned, clock.at, n_fresh, p = one.learn(
+                id(features),
+                float(label),
+                float(importance),
+                *one.arrays,
+                table.names.late,
+                table.seen.register,
+                clock.before,
+                clock.at,
+                clock.rate,
+                clock.pulled,
+                clock.size,
+                table.cells,
+                table.room,
+                *self._made_of,
+            )
+            if n_fresh:
+                table.entered(n_fresh)
+                table.names.expect(one.room)
+            if learned == 1:
+                return float(p)
+            if learned == 0:
+                raise self._diverged(p, 0)
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
@@ -193,21 +193,25 @@ class Learner:
     def predict_one(self, features: Features) -> float:
         """The prediction for one example; changes nothing."""
         one, clock = self._one, self.clock
-        if (
-            type(features) in DICTS
-            and len(features) <= one.room
-            and one.predict(
+        if type(features) in DICTS:
+            if len(features) > one.room:
+                one.make_room(2 * len(features))
+            bias, constant, scaled, _, shrinkage, update = self._made_of
+            predicted, p = one.predict(
                 id(features),
                 *one.arrays,
                 clock.now,
                 clock.size,
                 clock.n_steps,
                 self.table.cells,
-                *self._made_of[:3],
-                *self._made_of[4:],
+                bias,
+                constant,
+                scaled,
+                shrinkage,
+                update,
             )
-        ):
-            return one.prediction.item()
+            if predicted:
+                return float(p)
         return float(self.predict(Batch.from_dicts([features]))[0])
 
     def predict_proba_one(self, features: Features) -> dict[int, float]:

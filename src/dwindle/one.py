@@ -69,7 +69,7 @@ def _read(
     """The features of the dict at an address stand in ``hashes[KEY]`` and ``x``; returns how many.
 
     The name of feature k is ``places[LENGTH, k]`` bytes at the address ``places[TEXT, k]``. If some
-    item is not an everyday name and value it returns -1.
+    item is not an everyday name and value, or there is no room for it, it returns -1.
     """
     n, full = 0, 0
     ints[NEXT] = 0
@@ -101,7 +101,7 @@ def _read(
                     known = True
                     break
             v = _float(value) if known else np.nan
-        if text == 0 or not abs(v) <= EXACT:
+        if text == 0 or not abs(v) <= EXACT or n == len(x):
             _clear_error()
             return -1
         x[n] = v
@@ -145,18 +145,19 @@ def learn_one(
     loss: Any,
     shrinkage: Any,
     update: Any,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, float]:
     """`kernels.learn` on the example of a dict; new keys go to ``late`` and ``register`` too.
 
     Returns 1 if it was learned from, 0 if its prediction is not finite, or -1, everything being as
-    it was, if this is no everyday example; then the clock's ``at``, and how many keys were new.
+    it was, if this is no everyday example; then the clock's ``at``, how many keys were new, and the
+    prediction.
     """
     if not (abs(label) <= EXACT and 0.0 <= importance <= EXACT):
-        return -1, at, 0
+        return -1, at, 0, 0.0
     n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places)
     n_late, n_bytes = late.waiting
     if n < 0 or n_late + n > len(late.key) or (n_bytes + places[LENGTH][:n].sum() > len(late.text)):
-        return -1, at, 0
+        return -1, at, 0, 0.0
     floats[LABEL], floats[IMPORTANCE] = label, importance
     done, then, n_fresh = _learn(
         0, ints[START:], hashes[KEY][:n], x, floats[LABEL:IMPORTANCE], floats[IMPORTANCE:BASE],
@@ -164,7 +165,7 @@ def learn_one(
         loss, shrinkage, update, hashes[SLOT], places[FRESH], prediction,
     )  # fmt: skip
     if done == 0 and then == at:
-        return -1, at, 0
+        return -1, at, 0, 0.0
     for f in range(n_fresh):
         k = places[FRESH, f]
         late.key[n_late + f] = hashes[KEY, k]
@@ -175,7 +176,7 @@ def learn_one(
     if n_fresh > 0:
         _observe(register, late.key[n_late : n_late + n_fresh])
         late.waiting[0], late.waiting[1] = n_late + n_fresh, n_bytes
-    return done, then, n_fresh
+    return done, then, n_fresh, prediction[0]
 
 
 @locked_kernel(*_FILES)
@@ -200,23 +201,23 @@ def predict_one(
     scaled: bool,
     shrinkage: Any,
     update: Any,
-) -> bool:
-    """`kernels.predict` on the example of a dict, or False if that is no everyday one."""
+) -> tuple[bool, float]:
+    """Whether the dict is an everyday example, and if so what `kernels.predict` says of it."""
     n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places)
     if n < 0:
-        return False
+        return False, 0.0
     _predict(
         ints[START:], hashes[KEY][:n], x, floats[BASE:], now, size, n_steps, cells, bias,
         constant, scaled, shrinkage, update, prediction,
     )  # fmt: skip
-    return True
+    return True, prediction[0]
 
 
 class One:
     """The arrays that an example needs, and the kernels for it. ``fitting`` labels fit the loss.
 
-    Nothing in it outlasts a call, and the kernels keep the interpreter's lock: so threads may share
-    it, and a copy makes its own.
+    Nothing in the arrays outlasts a call, and the kernels keep the interpreter's lock: so threads
+    may share them, and a copy of the learner makes its own.
     """
 
     def __init__(self, loss: Any, shrinkage: Any, update: Any) -> None:
@@ -242,9 +243,7 @@ class One:
 
     def make_room(self, n: int) -> None:
         """For n features."""
-        self.room = n
         ints, joined = np.zeros(START + 2, np.int64), np.empty(JOINED, np.uint8)
-        self.prediction = np.zeros(1)
         self.arrays = (
             ints.ctypes.data,
             ints,
@@ -255,8 +254,9 @@ class One:
             np.empty(n, np.float32),
             np.empty((3, n), np.int64),
             np.zeros(3, np.float32),
-            self.prediction,
+            np.zeros(1),
         )
+        self.room = n
 
     def fits(self, label: float) -> bool:
         """Whether the loss is defined for the label."""
