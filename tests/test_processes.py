@@ -129,7 +129,7 @@ def test_the_inner_loops_count_no_references(tmp_path):
         from dwindle import *
         for update in (Plain(), Adaptive()):
             learner = Learner(Logistic(), Truncation(1e-3), update, 0.1)
-            learner.learn_one({"a": 1}, 1)
+            learner.learn(Batch.from_dicts([{"a": 1}], [1]))
         llvm = [ir for ir in learner._learn.inspect_llvm().values()]
         for ir in llvm:
             body = ir[ir.index("define"):]

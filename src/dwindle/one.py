@@ -15,9 +15,10 @@ import numpy as np
 from numba import float64, intc, intp, types
 
 from dwindle import kernels, sketch
-from dwindle._jit import Kernel, direct, helper, locked_kernel
+from dwindle._jit import Kernel, direct, helper, locked_kernel, prefetch
 from dwindle.formats.keys import DEFAULT_SEED, key_of_name
 from dwindle.formats.scan import EQUALS, byte
+from dwindle.kernels import GOLDEN, ONE, home_shift
 
 # Of CPython's API: an object is known by its address.
 _external: Any = types.ExternalFunction
@@ -65,13 +66,17 @@ def _read(
     hashes: Any,
     x: Any,
     places: Any,
+    cells: Any,
 ) -> int:
     """The features of the dict at an address stand in ``hashes[KEY]`` and ``x``; returns how many.
 
     The name of feature k is ``places[LENGTH, k]`` bytes at the address ``places[TEXT, k]``. If some
-    item is not an everyday name and value, or there is no room for it, it returns -1.
+    item is not an everyday name and value, or there is no room for it, it returns -1. The cache
+    lines of its cells are asked for, because what `kernels.learn` asks for are those of examples
+    ahead.
     """
     n, full = 0, 0
+    shift = home_shift(len(cells))
     ints[NEXT] = 0
     while _next(features, ints_at, ints_at + 8 * NAME, ints_at + 8 * VALUE) != 0:
         name, value = ints[NAME], ints[VALUE]
@@ -106,7 +111,9 @@ def _read(
             return -1
         x[n] = v
         if x[n] != 0.0:
-            hashes[KEY, n] = key_of_name(text, 0, length, DEFAULT_SEED, -1)
+            key = key_of_name(text, 0, length, DEFAULT_SEED, -1)
+            prefetch(cells, ((key + ONE) * GOLDEN) >> shift)
+            hashes[KEY, n] = key
             places[TEXT, n] = text
             places[LENGTH, n] = length
             n += 1
@@ -154,7 +161,7 @@ def learn_one(
     """
     if not (abs(label) <= EXACT and 0.0 <= importance <= EXACT):
         return -1, at, 0, 0.0
-    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places)
+    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places, cells)
     n_late, n_bytes = late.waiting
     if n < 0 or n_late + n > len(late.key) or (n_bytes + places[LENGTH][:n].sum() > len(late.text)):
         return -1, at, 0, 0.0
@@ -203,7 +210,7 @@ def predict_one(
     update: Any,
 ) -> tuple[bool, float]:
     """Whether the dict is an everyday example, and if so what `kernels.predict` says of it."""
-    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places)
+    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places, cells)
     if n < 0:
         return False, 0.0
     _predict(

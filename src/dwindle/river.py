@@ -4,12 +4,11 @@ Needs the package ``river``: ``pip install "dwindle[river]"``.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from river import base
 
-from dwindle.batch import Features
 from dwindle.choices import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError
 from dwindle.learner import Learner
@@ -58,6 +57,15 @@ class TruncatedGradient(base.Estimator):
             schedule_of(rate, power, 1.0),
         )
 
+    def _do(self, work: Callable[..., float], x: Mapping[Any, Any], *args: float) -> float:
+        """Learn or predict; if the names are not strings, which River's need not be, by strings."""
+        try:
+            return work(x, *args)
+        except DataError:
+            if all(isinstance(name, str) for name in x):
+                raise
+            return work({str(name): value for name, value in x.items()}, *args)
+
 
 class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
     """Two classes, by their labels False and True, or 0 and 1.
@@ -78,18 +86,18 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
                 f"a label must be False or True, or 0 or 1, got {y!r} "
                 "(for more classes, see river.multiclass)"
             )
-        self.learner.learn_one(named(x), SIGNS[y], w)
+        self._do(self.learner.learn_one, x, SIGNS[y], w)
 
     def predict_one(self, x: Mapping[Any, Any], **_: Any) -> bool:
         """The label that is more likely."""
-        return self.learner.predict_one(named(x)) > 0
+        return self._do(self.learner.predict_one, x) > 0
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
         """The probability of each label."""
         if not isinstance(self.learner.loss, Logistic):
             raise NotImplementedError("probabilities need the logistic loss")
-        chance = self.learner.predict_proba_one(named(x))
-        return {label: chance[sign] for label, sign in SIGNS.items()}
+        chance = 0.5 * (1.0 + math.tanh(0.5 * self._do(self.learner.predict_one, x)))
+        return {False: 1.0 - chance, True: chance}
 
 
 class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
@@ -107,16 +115,9 @@ class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
 
     def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
         """Learn from one example; ``w`` is its importance."""
-        self.learner.learn_one(named(x), y, w)
+        self._do(self.learner.learn_one, x, y, w)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """The prediction, which for counts is their mean."""
-        p = self.learner.predict_one(named(x))
+        p = self._do(self.learner.predict_one, x)
         return math.exp(min(p, 700.0)) if isinstance(self.learner.loss, Poisson) else p
-
-
-def named(x: Mapping[Any, Any]) -> Features:
-    """The features with strings for names: River's may be numbers."""
-    if set(map(type, x)) <= {str}:
-        return x
-    return {str(name): value for name, value in x.items()}
