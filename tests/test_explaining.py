@@ -1,5 +1,6 @@
 """An explanation adds up to the prediction."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from dwindle import (
     Logistic,
     Plain,
     Squared,
+    TruncatedGradientClassifier,
     Truncation,
 )
 from dwindle.model import Model
@@ -81,3 +83,16 @@ def test_an_example_of_a_batch_is_explained_with_its_base():
     assert found.intercept == learner.intercept + 0.5
     with pytest.raises(DataError, match="one example is explained at a time, got 2"):
         learner.explain(Batch.from_arrays([0, 1, 2], [7, 8], [1, 2]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_estimator_explains_a_row_by_class(n_classes):
+    rng = np.random.default_rng(0)
+    rows, label = rng.normal(size=(300, 4)), rng.integers(0, n_classes, 300)
+    model = TruncatedGradientClassifier().fit(rows, label)
+    found = model.explain(rows[:1])
+    each = [found] if n_classes == 2 else [found[name] for name in model.classes_]
+    for one, score in zip(each, np.ravel(model.decision_function(rows[:1])), strict=True):
+        assert one.prediction == score
+        assert one.intercept + sum(one.contributions.values()) == pytest.approx(score)
+    assert model.explain({"0": 1.0}) is not None

@@ -130,6 +130,15 @@ class TruncatedGradient(BaseEstimator):
         self._dense = bool(self._fitted)
         return self
 
+    def explain(self, x: Any) -> Any:
+        """What each live feature of one row adds to its prediction: see `Explanation`.
+
+        The row is a dict, or X with one row. Of more than two classes, one for each by its name.
+        """
+        batch = Batch.from_dicts([x]) if isinstance(x, Mapping) else self._examples(x)
+        found = [member.explain(batch) for member in self._kept.members]
+        return found[0] if len(found) == 1 else dict(zip(self.classes_, found, strict=True))
+
     def save(self, path: Path) -> int:
         """Write the model, as ``dwindle train`` does; `load` gives it back. Returns its size."""
         models = self._kept.models(self._facts())
