@@ -121,11 +121,11 @@ def test_an_example_may_have_any_number_of_features(n):
 
 
 @pytest.mark.parametrize("kind", NUMBERS, ids=str)
-def test_every_kind_of_number_is_taken(kind):
+def test_every_kind_of_number_is_taken_without_making_a_batch(kind, monkeypatch):
     learner, other = Learner(), Learner()
-    learner.learn_one({"a": kind(1)}, kind(1), kind(1))
-    other.learn(Batch.from_dicts([{"a": kind(1)}], [kind(1)], [kind(1)]))
-    assert learner._one.fitting  # noqa: SLF001
+    other.learn(Batch.from_dicts([{"a": kind(1), "b": "x"}], [kind(1)], [kind(1)]))
+    monkeypatch.setattr(Batch, "from_dicts", None)
+    learner.learn_one({"a": kind(1), "b": "x"}, kind(1), kind(1))
     assert state(learner) == state(other)
 
 

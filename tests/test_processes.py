@@ -40,9 +40,10 @@ def edit(file, old, new):
 
 
 COMPILED = """
-    from dwindle import kernels
+    from dwindle import kernels, one
     from dwindle._jit import Kernel
-    loops = [k for k in vars(kernels).values() if isinstance(k, Kernel)]
+    known = vars(kernels) | vars(one)
+    loops = [k for k in known.values() if isinstance(k, Kernel)]
     stats = [d.stats for k in loops for d in k.compiled()]
     print(sum(sum(s.cache_misses.values()) for s in stats),
           sum(sum(s.cache_hits.values()) for s in stats))
