@@ -1,0 +1,21 @@
+"""What all tests share, those in the pages too."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Compiling a kernel takes seconds, so a deadline would say nothing about the test.
+settings.register_profile("here", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("here")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pages' examples run where they may write files, and draw without a screen."""
+    if request.path.suffix == ".md":
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("MPLBACKEND", "Agg")
