@@ -18,4 +18,5 @@ def _elsewhere(
     """The pages' examples run where they may write files, and draw without a screen."""
     if request.path.suffix == ".md":
         monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(request.config.rootpath / "examples")
         monkeypatch.setenv("MPLBACKEND", "Agg")
