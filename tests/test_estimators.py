@@ -833,3 +833,12 @@ def test_importing_dwindle_imports_neither_numba_nor_scikit_learn():
     code = "import sys, dwindle; print({'numba', 'sklearn', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_fit_that_fails_leaves_the_classes_as_they_were():
+    rows, label = np.eye(4), np.array(["ham", "spam"] * 2)
+    model = TruncatedGradientClassifier().fit(rows, label)
+    before = model.predict(rows).tolist()
+    with pytest.raises(ValueError, match="nan"):
+        model.fit(rows, np.array(["cat", "dog"] * 2), sample_weight=np.full(4, np.nan))
+    assert (model.classes_.tolist(), model.predict(rows).tolist()) == (["ham", "spam"], before)

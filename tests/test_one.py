@@ -286,3 +286,13 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 20_000  # kB
+
+
+def test_an_integer_beyond_all_floats_is_refused_and_changes_nothing():
+    learner = Learner(Logistic(), Truncation(), Plain(), 0.1)
+    learner.learn_one({"a": 1}, 1)
+    before = learner.weights(), learner.n_steps, learner.table.used
+    for ask in (lambda x: learner.learn_one(x, 1), learner.predict_one):
+        with pytest.raises((DataError, OverflowError)):
+            ask({"big": 10**400, "b": 1})
+    assert (learner.weights(), learner.n_steps, learner.table.used) == before

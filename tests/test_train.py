@@ -558,3 +558,33 @@ def test_predicting_needs_no_column_of_labels(tmp_path, kind):
     done = dwindle("evaluate", model, bare, check=False)
     assert done.returncode == 1
     assert b"no column 'label'" in done.stderr
+
+
+def test_what_is_read_is_never_written_over(data, tmp_path):
+    own, model = tmp_path / "own.vw", tmp_path / "m.parquet"
+    own.write_bytes(data.read_bytes())
+    assert b"own.vw: is read here" in dwindle("train", own, "-m", own, check=False).stderr
+    dwindle("train", own, "-m", model)
+    for target in (own, model):
+        before = target.read_bytes()
+        done = dwindle("predict", model, own, "-o", target, check=False)
+        assert (done.returncode, target.read_bytes()) == (1, before)
+
+
+def test_predictions_that_fail_leave_the_earlier_file(data, tmp_path):
+    model, bad, out = tmp_path / "m.parquet", tmp_path / "bad.vw", tmp_path / "out.txt"
+    dwindle("train", data, "-m", model)
+    bad.write_text("1 |f a\n1|f b\n")
+    out.write_text("precious")
+    assert dwindle("predict", model, bad, "-o", out, check=False).returncode == 1
+    assert out.read_text() == "precious"
+    dwindle("predict", model, data, "-o", out)
+    assert out.read_bytes() == dwindle("predict", model, data).stdout
+
+
+def test_a_second_class_that_comes_too_late_is_explained(tmp_path):
+    path = tmp_path / "late.svm"
+    path.write_text("1 1:1\n" * 50 + "2 2:1\n")
+    reading = Reading(block_size=100)
+    with pytest.raises(DataError, match=r"late.svm:51: .* put an example of 2 near the top"):
+        train([str(path)], tmp_path / "m.parquet", Training(reading=reading))

@@ -480,3 +480,14 @@ def test_an_interaction_of_other_than_two_or_three_namespaces_is_refused(names):
 def test_an_empty_block_has_no_examples():
     check(b"")
     check(b"\xef\xbb\xbf")
+
+
+def test_names_that_are_counts_are_counted_once_a_line():
+    parsed = parse("1 |f " + ":1 " * 30_000 + "|g :2 a :3\n")
+    names = parsed.batch.names
+    where = np.arange(len(names))
+    bound, text = names.spelled(where)
+    expected = [f"f\0{k}" for k in range(30_000)] + ["g\0" + "0", "g\0a", "g\0" + "1"]
+    assert text.tobytes().decode() == "".join(expected)
+    assert names[29_999] == "f\0" + "29999"
+    assert len(bound) == len(names) + 1

@@ -1,9 +1,10 @@
 """What the two estimators share: scikit-learn's conventions, all but what a label means."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
 from warnings import warn
 
 import numpy as np
@@ -30,6 +31,7 @@ from dwindle.passes import Passes
 from dwindle.stream import Reading, kept_reading
 
 Path = str | os.PathLike[str]
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 FLOATS = (np.float32, np.float64)
 # What a learner is made of: it cannot change while the learning goes on.
 MADE_OF = (
@@ -37,6 +39,22 @@ MADE_OF = (
     "rate", "power", "pass_decay",
 )  # fmt: skip
 LEAST = {"passes": 1, "patience": 1, "holdout": 2, "keep": 0}
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Decorates what learns anew: if it fails, the estimator is as it was before."""
+
+    @wraps(fit)
+    def tried(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast("Fit", tried)
 
 
 class TruncatedGradient(BaseEstimator):

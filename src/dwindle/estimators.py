@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from dwindle.base import Path, TruncatedGradient, keys_of
+from dwindle.base import Path, TruncatedGradient, all_or_nothing, keys_of
 from dwindle.batch import Batch
 from dwindle.choices import loss_name, schedule_names, shrinkage_names, update_names
 from dwindle.fitting import Coding, Panel, these_classes, two_classes
@@ -94,6 +94,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         )
         self.class_weight = class_weight
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn anew from all the rows; a row of weight 0 is as if it were not there."""
         return self._fit(X, y, sample_weight)
@@ -108,6 +109,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         """Go on learning from these rows, in order; the first call must name all classes."""
         return self._partial_fit(X, y, sample_weight, first=self._named_classes(classes))
 
+    @all_or_nothing
     def fit_file(
         self,
         *paths: Path,
@@ -294,6 +296,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
     _default_loss = Squared()
     _target_rules: Mapping[str, Any] = {"y_numeric": True}
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn anew from all the rows; a row of weight 0 is as if it were not there."""
         return self._fit(X, y, sample_weight)
@@ -302,6 +305,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
         """Go on learning from these rows, in order."""
         return self._partial_fit(X, y, sample_weight, first=not hasattr(self, "_panel"))
 
+    @all_or_nothing
     def fit_file(
         self, *paths: Path, reading: Reading | None = None, skip_bad: bool = False
     ) -> Self:

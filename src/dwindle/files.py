@@ -1,7 +1,7 @@
 """Files that are whole or not there."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -37,3 +37,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         except BaseException:
             Path(new.name).unlink(missing_ok=True)
             raise
+
+
+def check_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse to write where something is read: it would be gone."""
+    for path in read:
+        if Path(target).is_file() and Path(path).exists() and Path(target).samefile(path):
+            raise DataError(f"{target}: is read here and would be written over: name another file")

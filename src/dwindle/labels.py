@@ -65,7 +65,10 @@ class Labels:
         first = {value: int(np.argmax(label == np.float32(value))) for value in new}
         value = max(new, key=lambda v: (v not in (-1.0, 0.0, 1.0), -first[v]))
         known = " and ".join(f"{v:g}" for v in sorted(self.sign)) or "-1 and 1, 0 and 1, or 1 and 2"
+        advice = "say --loss squared to learn numbers"
+        if value == 2.0 and self.sign == {1.0: 1.0}:
+            advice = "1 alone was taken for the positive class: put an example of 2 near the top"
         raise DataError(
             f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
-            f"({known}), got {value:g} (say --loss squared to learn numbers)"
+            f"({known}), got {value:g} ({advice})"
         )

@@ -27,6 +27,7 @@ _type = _external("PyObject_Type", intp(intp))
 _let_go = _external("Py_DecRef", types.void(intp))
 _utf8 = _external("PyUnicode_AsUTF8AndSize", intp(intp, intp))
 _float = _external("PyFloat_AsDouble", float64(intp))
+_error = _external("PyErr_Occurred", intp())
 _clear_error = _external("PyErr_Clear", types.void())
 
 DICTS = frozenset({dict, Counter, defaultdict})  # whose items are as the walk finds them
@@ -56,7 +57,7 @@ _observe = helper(sketch.observe)
 
 
 @helper
-def _read(
+def _read(  # noqa: C901 - one walk over the dict
     features: int,
     ints_at: int,
     ints: Any,
@@ -106,6 +107,8 @@ def _read(
                     known = True
                     break
             v = _float(value) if known else np.nan
+            if v == -1.0 and _error() != 0:  # an integer beyond all floats
+                v = np.nan
         if text == 0 or not abs(v) <= EXACT or n == len(x):
             _clear_error()
             return -1

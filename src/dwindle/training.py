@@ -11,6 +11,7 @@ from typing import Any
 from warnings import warn
 
 from dwindle.errors import DataError
+from dwindle.files import check_apart
 from dwindle.formats.block import BadLine, Parsed, blaming
 from dwindle.holdout import Best, Pass
 from dwindle.labels import Labels
@@ -22,7 +23,7 @@ from dwindle.progress import Progress, peak_memory
 from dwindle.rows import Row, cut
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
-from dwindle.stream import Position, Reading, kept_reading, once_only, size
+from dwindle.stream import Position, Reading, kept_reading, once_only, size, sources
 from dwindle.updates import Adaptive
 
 SHOWN = 3  # bad lines quoted in a summary
@@ -144,6 +145,8 @@ class _Run:
     ) -> None:
         if not model_path.absolute().parent.is_dir():
             raise DataError(f"{model_path}: there is no folder {model_path.parent} to write to")
+        held = [training.holdout] if isinstance(training.holdout, str) else []
+        check_apart(model_path, [*sources(paths), *held])
         self.paths = paths
         self.size = size(paths)
         self.model_path = model_path

@@ -1,7 +1,9 @@
 """``dwindle predict``: the face of `Model.predict` over a stream."""
 
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import click
 
@@ -26,16 +28,19 @@ def command(
     Example:
       dwindle predict ads.parquet test.vw --proba
     """
+    from dwindle.files import check_apart
     from dwindle.predicting import predict
+    from dwindle.stream import sources
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     kind = "probability" if proba else "label" if label else "score"
     skipped = 0
+    check_apart(output, [model, *sources(paths)])
     with screen(bar=output != "-") as shown:
         parts = predict(
             model, paths, reading(settings), kind=kind, skip_bad=skip_bad, on_batch=shown.place
         )
-        with click.open_file(output, "w") as out:
+        with written_to(output) as out:
             for part in parts:
                 skipped += part.skipped
                 numbers = [f"{p:.9g}" for p in part.prediction]
@@ -44,7 +49,20 @@ def command(
                         f"{p} {tag}" if tag else p
                         for p, tag in zip(numbers, part.tags, strict=True)
                     ]
-                out.write("".join(f"{line}\n" for line in numbers))
+                text = "".join(f"{line}\n" for line in numbers)
+                out.write(text.encode("utf-8", "surrogateescape"))
     if skipped:
         click.echo(f"dwindle: skipped {skipped:,} bad lines", err=True)
     sys.stdout.flush()
+
+
+@contextmanager
+def written_to(output: str) -> Iterator[BinaryIO]:
+    """Standard output, or a file that is there only when it is whole."""
+    from dwindle.files import replacing
+
+    if output == "-":
+        yield sys.stdout.buffer
+    else:
+        with replacing(output) as file:
+            yield file

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 SMALL = 2**16  # bytes that the C library is quick to find
 MOST = 64  # pieces that are watched; who keeps more batches than that keeps them for good
-_UNSEEN = 3  # references to a piece that no array looks at: the list's, a loop's and the question's
+
+
+def _references(pieces: list[NDArray[np.uint8]], k: int) -> int:
+    return sys.getrefcount(pieces[k])
+
+
+_UNSEEN = _references([np.empty(1, np.uint8)], 0)  # to a piece that no array looks at
 
 
 class Memory:
@@ -34,9 +40,12 @@ class Memory:
         if size < SMALL:
             return np.empty(n, kind)
         with self._lock:
-            for piece in self._pieces:
-                if size <= len(piece) <= 4 * size and sys.getrefcount(piece) == _UNSEEN:
-                    return piece[:size].view(kind)
+            for k in range(len(self._pieces)):
+                if (
+                    size <= len(self._pieces[k]) <= 4 * size
+                    and _references(self._pieces, k) == _UNSEEN
+                ):
+                    return self._pieces[k][:size].view(kind)
             piece = np.empty(size + size // 4, np.uint8)  # the next may need a little more
             if len(self._pieces) < MOST:
                 self._pieces.append(piece)

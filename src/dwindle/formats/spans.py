@@ -116,16 +116,22 @@ def _namespace(text: int, end: int, bar: int, out: int, to: int) -> int:
 
 
 @helper
-def _feature(text: int, end: int, bar: int, place: int, out: int, to: int) -> int:
-    """The name of the feature that stands at ``place``, in the namespace whose '|' is at ``bar``.
+def _unnamed(text: int, begin: int, end: int) -> int:
+    """How many features without a name begin in a range."""
+    n = 0
+    for i in range(begin, end):
+        n += byte(text + i) == COLON and byte(text + i - 1) in (SPACE, TAB)
+    return n
 
-    One without a name is called by how many such there were before it.
+
+@helper
+def _feature(text: int, end: int, place: int, n_unnamed: int, out: int, to: int) -> int:
+    """The name of the feature that stands at ``place``.
+
+    One without a name is called by how many such there were before it in its namespace.
     """
     if byte(text + place) == COLON:
-        n = 0
-        for i in range(bar + 1, place):
-            n += byte(text + i) == COLON and byte(text + i - 1) in (SPACE, TAB)
-        return _count(n, out, to)
+        return _count(n_unnamed, out, to)
     i = place
     while i < end and byte(text + i) not in (SPACE, TAB, RETURN, NEWLINE):
         c = byte(text + i)
@@ -169,6 +175,7 @@ def _spell(
     The names of a product's namespaces, then those of its features, are joined by '*'.
     """
     to = 0
+    counted_from, counted_to, n_unnamed = -1, 0, 0  # unnamed features between a '|' and a place
     for w in range(len(where)):
         bound[w] = to
         k = where[w]
@@ -183,7 +190,13 @@ def _spell(
         for f in range(n_factors):
             own = k if row < 0 else factor[row, f]
             to = _one(STAR, out, to) if f > 0 else to
-            to = _feature(text, end, bar[_section(first, own)], place[own], out, to)
+            if byte(text + place[own]) == COLON:
+                begin = bar[_section(first, own)] + 1
+                if begin != counted_from or place[own] < counted_to:
+                    counted_from, counted_to, n_unnamed = begin, begin, 0
+                n_unnamed += _unnamed(text, counted_to, place[own])
+                counted_to = place[own]
+            to = _feature(text, end, place[own], n_unnamed, out, to)
     bound[len(where)] = to
 
 
