@@ -35,7 +35,8 @@ def command(
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     kind = "probability" if proba else "label" if label else "score"
     skipped = 0
-    check_apart(output, [model, *sources(paths)])
+    if output != "-":
+        check_apart(output, [model, *sources(paths)])
     with screen(bar=output != "-") as shown:
         parts = predict(
             model, paths, reading(settings), kind=kind, skip_bad=skip_bad, on_batch=shown.place
