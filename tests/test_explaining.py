@@ -52,7 +52,7 @@ def test_scaled_predictions_are_explained_as_they_are_scaled(intercept, stream, 
     for predictor in (learner, Model.of(learner)):
         found = predictor.explain(x)
         total = found.intercept + sum(found.contributions.values())
-        assert total == pytest.approx(found.prediction, abs=1e-12)
+        assert total == pytest.approx(found.prediction, rel=1e-12, abs=1e-12)
 
 
 def test_the_largest_comes_first_and_what_is_not_in_the_model_not_at_all():
