@@ -77,7 +77,7 @@ def pipe(gigabytes: int, folder: str) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as here:
         model = str(Path(here, "m.parquet"))
         train = [sys.executable, "-m", "dwindle", "train", "-", "-m", model, "--json"]
-        process = subprocess.Popen(  # noqa: S603
+        process = subprocess.Popen(  # noqa: S603  (our own command)
             [*train, "--gravity", "1e-4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         assert process.stdin is not None

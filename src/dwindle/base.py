@@ -1,6 +1,7 @@
 """What the two estimators share: scikit-learn's conventions, all but what a label means."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import wraps
@@ -57,7 +58,7 @@ def all_or_nothing(fit: Fit) -> Fit:
     return cast("Fit", tried)
 
 
-class TruncatedGradient(BaseEstimator):
+class TruncatedGradient(BaseEstimator, ABC):
     """What the classifier and the regressor share: all but what a label means."""
 
     _default_loss: Any
@@ -164,25 +165,25 @@ class TruncatedGradient(BaseEstimator):
 
     # What differs: what a label is, and how weights are shown.
 
+    @abstractmethod
     def _begun(self, y: NDArray[Any]) -> NDArray[Any]:
         """Labels as numbers; what they are is settled here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _coded(self, y: NDArray[Any]) -> NDArray[Any]:
         """Labels as numbers, as it was settled before."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:
         """How much each example counts; ``whole`` if these are all there are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
         """The columns and weights of each member as one sparse array."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _target_facts(self) -> dict[str, Any]:
         """What a model file says of the labels."""
-        raise NotImplementedError
 
     # Learning.
 
@@ -368,6 +369,17 @@ class TruncatedGradient(BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self._keys = None
+
+    def _restored(self, panel: Panel, facts: Mapping[str, Any]) -> Self:
+        """It predicts as the models of a file do, which says these facts."""
+        self._panel, self._said = panel, facts
+        if "columns" in facts:
+            self.feature_names_in_ = np.array(facts["columns"], object)
+            self._keys = keys_of(self.feature_names_in_)
+            self.n_features_in_ = len(self.feature_names_in_)
+        elif "n_features" in facts:
+            self.n_features_in_ = facts["n_features"]
+        return self
 
     # What was learned.
 

@@ -36,7 +36,7 @@ class Cache:
         self._waiting: deque[Future[None]] = deque()
         self._open = ExitStack()
         try:
-            self._file: Any = self._open.enter_context(TemporaryFile())  # noqa: SIM115
+            self._file: Any = self._open.enter_context(TemporaryFile())  # noqa: SIM115  (`close` does)
             self._stream = pa.ipc.new_stream(self._file, _SCHEMA)
         except OSError as fault:
             self.fault = fault

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from dwindle.base import Path, TruncatedGradient, all_or_nothing, keys_of
+from dwindle.base import Path, TruncatedGradient, all_or_nothing
 from dwindle.batch import Batch
 from dwindle.choices import loss_name, schedule_names, shrinkage_names, update_names
 from dwindle.fitting import Coding, Panel, these_classes, two_classes
@@ -24,7 +24,7 @@ BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    loss = estimator._loss  # noqa: SLF001
+    loss = estimator._loss  # noqa: SLF001  (a method, in all but place: see available_if)
     if not isinstance(loss, Logistic):
         raise AttributeError(  # noqa: TRY004  (what asks for it expects this)
             f"probabilities need the logistic loss, not {loss}"
@@ -339,7 +339,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
     def _coded(self, y: NDArray[Any]) -> NDArray[Any]:
         return y
 
-    def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:  # noqa: ARG002
+    def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:  # noqa: ARG002  (numbers have no classes)
         return weight
 
     def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
@@ -368,18 +368,14 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     if classes is None and isinstance(loss, Logistic | Hinge):
         signs = {sign: float(label) for label, sign in facts.get("labels", {}).items()}
         classes = [signs.get(-1.0, -1.0), signs.get(1.0, 1.0)]
-    found: Any = TruncatedGradientRegressor(**keywords)
-    if classes is not None:
+    found: TruncatedGradientClassifier | TruncatedGradientRegressor
+    if classes is None:
+        found = TruncatedGradientRegressor(**keywords)
+    else:
         found = TruncatedGradientClassifier(**keywords)
-        found._set_classes(classes)  # noqa: SLF001
-    found._panel, found._said = Panel(models, len(classes or ())), facts  # noqa: SLF001
-    if "columns" in facts:
-        found.feature_names_in_ = np.array(facts["columns"], object)
-        found._keys = keys_of(found.feature_names_in_)  # noqa: SLF001
-        found.n_features_in_ = len(found.feature_names_in_)
-    elif "n_features" in facts:
-        found.n_features_in_ = facts["n_features"]
-    return found  # type: ignore[no-any-return]
+        found._set_classes(classes)  # noqa: SLF001  (a constructor, in all but name)
+    panel = Panel(models, len(classes or ()))
+    return found._restored(panel, facts)  # noqa: SLF001  (likewise)
 
 
 def _as_it_is(parsed: Parsed) -> Batch:

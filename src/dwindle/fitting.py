@@ -244,7 +244,7 @@ class Watch:
 
     @staticmethod
     def _print(line: object) -> None:
-        print(line, file=sys.stderr)  # noqa: T201
+        print(line, file=sys.stderr)  # noqa: T201  (what ``verbose`` asks for)
 
 
 class Rows:
@@ -273,7 +273,7 @@ class Rows:
             with blaming(self._called(self._number)):
                 team.members[0].lessons(self._batch)
 
-    def learned(self, *, more: bool) -> Iterator[Lesson]:  # noqa: ARG002
+    def learned(self, *, more: bool) -> Iterator[Lesson]:  # noqa: ARG002  (`Files` needs it)
         """The rows, some at a time: to take all of them in another order would copy the matrix."""
         n = self._batch.n_examples
         order = None if self._shuffled is None else self._shuffled(n)

@@ -84,7 +84,7 @@ class Bar:
 class _Terminal(Console):
     """Standard error with its cursor left on: whatever ends the run, no one has to restore it."""
 
-    def show_cursor(self, show: bool = True) -> bool:  # noqa: ARG002
+    def show_cursor(self, show: bool = True) -> bool:  # noqa: ARG002  (as Console has it)
         """Nothing is hidden."""
         return False
 
