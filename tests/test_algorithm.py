@@ -147,9 +147,13 @@ def test_resting_is_learning_from_examples_that_say_nothing(loss, shrinkage, upd
     )
     for learner in (resting, bored):
         learner.learn(batch_of(examples))
+    before = final(resting)
+    with resting.resting(n) as rested:
+        looked_at = final(rested)
+    assert final(resting) == before
     resting.rest(n)
     bored.learn(batch_of([([], loss.labels[0], 1.0)] * n))
-    assert final(resting) == final(bored)
+    assert looked_at == final(resting) == final(bored)
 
 
 @losses

@@ -331,6 +331,7 @@ REFUSED = [
     ({"keep": -1}, "keep must be a whole number, 0 or more, got -1"),
     ({"holdout": 1}, "holdout must be a whole number, 2 or more, got 1"),
     ({"patience": 0}, "patience must be a whole number, 1 or more, got 0"),
+    ({"rest": -1}, "rest must be a whole number, 0 or more, got -1"),
     ({"loss": "poisson"}, r"Poisson\(\) cannot tell classes apart: its labels must be 0 or more"),
     ({"early_stopping": True, "holdout": "a.svm"}, "holdout must be a number for a matrix"),
 ]
@@ -681,6 +682,8 @@ def train(*args):
         (["--update", "plain", "--rate", "0.1", "--power", "0.5", "-g", "0.01"], {"update": "plain", "rate": 0.1, "power": 0.5, "gravity": 0.01}),
         (["--loss", "hinge", "--shrinkage", "rounding", "--threshold", "0.01"], {"loss": "hinge", "shrinkage": "rounding", "threshold": 0.01}),
         (["-g", "1e-3", "--keep", "20"], {"gravity": 1e-3, "keep": 20}),
+        (["-g", "1e-3", "--passes", "3", "--rest", "400"], {"gravity": 1e-3, "passes": 3, "rest": 400}),
+        (["-g", "1e-3", "--passes", "8", "--holdout", "5", "--patience", "2", "--rest", "200"], {"gravity": 1e-3, "passes": 8, "early_stopping": True, "holdout": 5, "patience": 2, "rest": 200}),
         (["-g", "1e-3", "--passes", "8", "--holdout", "5", "--patience", "1"], {"gravity": 1e-3, "passes": 8, "early_stopping": True, "holdout": 5, "patience": 1}),
     ],
     ids=str,

@@ -485,7 +485,7 @@ def test_stopped_in_any_pass_and_resumed_the_model_is_the_same_to_the_bit(
         holdout = str(tmp_path / "held.vw")
         Path(holdout).write_bytes(b"".join(noise.read_bytes().splitlines(keepends=True)[:100]))
     given = OVERFIT | {"holdout": holdout, "reading": Reading(block_size=5000)}
-    training = Training(**given, passes=4, patience=2)
+    training = Training(**given, passes=4, patience=2, rest=50)
     whole = train([str(noise)], tmp_path / "whole", training)
     with pytest.raises(Interrupted):
         train([str(noise)], tmp_path / "part", training, stopping=stopped_after(n))

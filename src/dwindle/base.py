@@ -39,7 +39,7 @@ MADE_OF = (
     "loss", "shrinkage", "gravity", "every", "threshold", "update", "average",
     "rate", "power", "pass_decay",
 )  # fmt: skip
-LEAST = {"passes": 1, "patience": 1, "holdout": 2, "keep": 0}
+LEAST = {"passes": 1, "rest": 0, "patience": 1, "holdout": 2, "keep": 0}
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -81,6 +81,7 @@ class TruncatedGradient(BaseEstimator, ABC):
         power: float = 0.0,
         passes: int = 1,
         pass_decay: float = 1.0,
+        rest: int = 0,
         keep: int | None = None,
         shuffle: bool = True,
         random_state: Any = 0,
@@ -100,6 +101,7 @@ class TruncatedGradient(BaseEstimator, ABC):
         self.power = power
         self.passes = passes
         self.pass_decay = pass_decay
+        self.rest = rest
         self.keep = keep
         self.shuffle = shuffle
         self.random_state = random_state
@@ -243,7 +245,7 @@ class TruncatedGradient(BaseEstimator, ABC):
         team = self._new_team(self._classes if classes is None else classes)
         data.check(team)
         watch = Watch(team) if self.verbose else None
-        self.n_iter_ = team.fit(data, self.passes, self.patience, watch)
+        self.n_iter_ = team.fit(data, self.passes, self.rest, self.patience, watch)
         self._panel, self._said = team, said
 
     def _team(self, data: Data, *, first: bool) -> Team:

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
@@ -81,6 +82,7 @@ class Team(Panel):
     def __init__(self, make: Callable[[], Learner], classes: int) -> None:
         super().__init__([make() for _ in range(classes if classes > 2 else 1)], classes)
         self._heaviest: tuple[Any, Panel] | None = None
+        self._rested = 0  # steps that were no examples
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_heaviest": None}
@@ -89,7 +91,7 @@ class Team(Panel):
     def n_steps(self) -> int:
         """Examples learned from so far."""
         steps: int = self.members[0].n_steps
-        return steps
+        return steps - self._rested
 
     def models(self, facts: dict[str, Any]) -> list[Model]:
         """The model that each has come to."""
@@ -133,11 +135,11 @@ class Team(Panel):
             else:
                 watch.learn(batch, place)
 
-    def loss_on(self, lessons: Iterator[Lesson]) -> float:
-        """The mean loss, by importance, of all learners together."""
-        measured = [Progress(learner.loss, ranks=False) for learner in self.members]
+    def loss_on(self, lessons: Iterator[Lesson], learners: Sequence[Learner]) -> float:
+        """The mean loss, by importance, of all learners together: the team's, as rested."""
+        measured = [Progress(learner.loss, ranks=False) for learner in learners]
         for batch, place in lessons:
-            for k, (learner, progress) in enumerate(zip(self.members, measured, strict=True)):
+            for k, (learner, progress) in enumerate(zip(learners, measured, strict=True)):
                 told = self.told(batch, k)
                 with blaming(place):
                     label, importance = learner.lessons(told)
@@ -147,7 +149,7 @@ class Team(Panel):
             raise DataError("early_stopping: no examples are held out to measure on")
         return math.inf if math.isnan(loss) else loss
 
-    def fit(self, data: Data, passes: int, patience: int, watch: "Watch | None") -> int:
+    def fit(self, data: Data, passes: int, rest: int, patience: int, watch: "Watch | None") -> int:
         """Go over the data; returns how often.
 
         With a holdout it ends when the loss there was not smaller for ``patience`` passes in a row,
@@ -161,7 +163,9 @@ class Team(Panel):
                 learner.next_pass()
             held = data.held()
             if held is not None:
-                measured = best.after(number, self.loss_on(held), math.nan)
+                with ExitStack() as looking:
+                    rested = [looking.enter_context(each.resting(rest)) for each in self.members]
+                    measured = best.after(number, self.loss_on(held, rested), math.nan)
                 if measured.best:
                     kept = deepcopy(self.members)
                 if watch is not None:
@@ -169,6 +173,9 @@ class Team(Panel):
         if watch is not None:
             watch.end()
         self.members = kept
+        for learner in self.members:
+            learner.rest(rest)
+        self._rested = rest
         return number
 
 

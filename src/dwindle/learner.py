@@ -1,6 +1,9 @@
 """The learner: the clock, the table of live features and the ingredients, put to work."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -247,12 +250,28 @@ class Learner:
 
         Algorithm 1 pulls before it predicts, so the features of the last examples have not felt
         the pull that follows them. At the end of a run, ``rest(K)`` is that pull: section 3 writes
-        it into the last update.
+        it into the last update. A longer rest clears away what the last examples brought: with
+        K = 1 a weight keeps the step of its last example for some 1/g steps, whatever it is worth.
         """
         while n_steps > 0:
             if self.clock.spent:
                 self._wind()
             n_steps -= self.clock.skip(n_steps)
+
+    @contextmanager
+    def resting(self, n_steps: int) -> Iterator["Learner"]:
+        """The learner as `rest` would leave it, to look at; it then goes on as if it had not."""
+        if self.clock.counts_moments and self.schedule.power:
+            rested = deepcopy(self)  # a moment's size changes on the way, and weights feel it
+            rested.rest(n_steps)
+            yield rested
+            return
+        stood = vars(self.clock).copy()
+        self.rest(n_steps)
+        try:
+            yield self
+        finally:
+            vars(self.clock).update(stood)
 
     def sweep(self) -> None:
         """Forget the features whose weight has come to zero, and make their room free for others.

@@ -73,6 +73,7 @@ class Training:
     rate: float | Schedule = 0.3
     scaled: bool = False
     passes: int = 1
+    rest: int = 0  # steps at the end, without examples
     keep: int | None = None
     holdout: int | str | None = None  # every n-th example, or a file
     patience: int = 3
@@ -87,8 +88,10 @@ class Training:
                 "holdout must be a file, or 2 or more for one example in so many, "
                 f"got {self.holdout}"
             )
-        if self.patience < 1:
-            raise ValueError(f"patience must be 1 or more, got {self.patience}")
+        for name, least in (("patience", 1), ("rest", 0)):
+            value = getattr(self, name)
+            if value < least:
+                raise ValueError(f"{name} must be {least} or more, got {value}")
 
 
 def train(
@@ -220,10 +223,11 @@ class _Run:
             return
         self.learner.next_pass()
         if self.data.holdout is not None:
-            measured = self.data.holdout.measure(self.learner, self.labels)
-            row = self.best.after(self.pass_number, *measured)
-            if row.best:
-                Model.of(self.learner, self._facts()).save(self.best_path)
+            with self.learner.resting(self.training.rest) as rested:
+                measured = self.data.holdout.measure(rested, self.labels)
+                row = self.best.after(self.pass_number, *measured)
+                if row.best:
+                    Model.of(rested, self._facts()).save(self.best_path)
             self.on_pass(row)
 
     def _learn(self, parsed: Parsed) -> None:
@@ -289,6 +293,7 @@ class _Run:
             self._row()
         keep = self.training.keep
         if self.data.holdout is None:
+            learner.rest(self.training.rest)
             model = Model.of(learner, self._facts(), keep)
         else:
             model = self._best_model().heaviest(keep)
@@ -369,6 +374,7 @@ class _Run:
             "bad_lines": self.bad_lines,
             "paths": self.paths,
             "passes": self.training.passes,
+            "rest": self.training.rest,
             "holdout": self.training.holdout,
             "patience": self.training.patience,
             "best": asdict(self.best),
@@ -391,7 +397,7 @@ class _Run:
         reading = kept_reading(self.training.reading)
         here |= {"data": self.paths, "reading": reading}
         there |= {"data": facts["paths"], "reading": facts["reading"]}
-        for name in ("passes", "holdout", "patience"):
+        for name in ("passes", "rest", "holdout", "patience"):
             here[name], there[name] = getattr(self.training, name), facts[name]
         for name, value in there.items():
             if here[name] != value:

@@ -27,6 +27,7 @@ GROUPS = {
     "update": ("update",),
     "rate": ("rate", "power", "pass_decay"),
     "passes": ("passes",),
+    "rest": ("rest",),
     "holdout": ("holdout",),
     "patience": ("patience",),
     "reading": ("interactions", "ignore", "label_column", "weight_column"),
@@ -58,6 +59,11 @@ GROUPS = {
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="Over the data."
 )
 @click.option("--pass-decay", default=1.0, show_default=True, help="Of the rate, after each pass.")
+@click.option(
+    "--rest", type=click.IntRange(0), default=0, show_default=True,
+    help="Steps at the end in which gravity goes on without examples: it clears away what the last "
+    "ones brought.",
+)  # fmt: skip
 @click.option(
     "--holdout", metavar="N|FILE",
     help="Measure after each pass on every N-th example, which is not learned from, or on a file; "
@@ -185,6 +191,7 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         "update": learner.update,
         "rate": learner.schedule,
         "passes": facts["passes"],
+        "rest": facts["rest"],
         "holdout": facts["holdout"],
         "patience": facts["patience"],
         "reading": as_before(facts["reading"], training.reading),
