@@ -110,7 +110,7 @@ class Split(NamedTuple):
     test: Batch
     features: int  # columns, and the constant
     source: str
-    names: list[str] | None  # of the columns
+    names: list[str]  # of the columns
 
 
 class Table(NamedTuple):
