@@ -261,7 +261,7 @@ def _download(spec: Spec) -> Path:
     """Fetch a set from OpenML and write it into the cache as its file would be."""
     if spec.openml is None:
         raise DataError(
-            f"{spec.file}: OpenML does not have it: get it from archive.ics.uci.edu and put it "
+            f"{spec.file}: is not downloaded for you: get it from archive.ics.uci.edu and put it "
             f"into {_cache() / spec.file}, or name a folder that has it in DWINDLE_DATA"
         )
     source = f"OpenML {spec.openml} ({spec.name})"

@@ -197,7 +197,7 @@ def test_the_folder_and_scikit_learn_have_the_same_wdbc(name, request):
 def test_what_is_nowhere_is_not_available(empty_cache):
     assert not empty_cache.exists()
     assert [name for name in (*SETS, "rcv1") if available(name)] == ["wdbc"]
-    with pytest.raises(DataError, match="OpenML does not have it: get it from archive"):
+    with pytest.raises(DataError, match="is not downloaded for you: get it from archive"):
         split("wpbc", seed=0)
 
 
