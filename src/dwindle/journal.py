@@ -1,0 +1,72 @@
+"""What long work has finished, line by line in a file, so that it can be stopped and goes on."""
+
+import json
+import os
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from dwindle.errors import DataError
+
+
+class Journal:
+    """Results by name, each written to the file as soon as it is there.
+
+    The first line says what the work is ``about``. A file about other work is not gone on with: it
+    is refused by name. A last line that was cut short is as if it had not been written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], about: Any) -> None:
+        self.path = Path(path)
+        self._done: dict[str, Any] = {}
+        self._lock = Lock()
+        said = json.loads(json.dumps(about))  # as it reads back
+        whole = b""
+        if self.path.exists():
+            text = self.path.read_bytes()
+            whole = text[: text.rfind(b"\n") + 1]
+        if whole:
+            first, *lines = map(self._read, whole.splitlines())
+            if first != {"about": said}:
+                raise DataError(
+                    f"{self.path}: was written with other settings or other data: repeat the "
+                    "command as it was, or remove the file to begin anew"
+                )
+            self._done = dict(lines)
+        else:
+            whole = _line({"about": said})
+        with self.path.open("wb") as file:
+            file.write(whole)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._done
+
+    def __getitem__(self, name: str) -> Any:
+        return self._done[name]
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def add(self, name: str, result: Any) -> None:
+        """Work of this name is finished."""
+        line = _line([name, result])
+        with self._lock:
+            self._done[name] = json.loads(line)[1]
+            with self.path.open("ab") as file:
+                file.write(line)
+
+    def remove(self) -> None:
+        """All is finished: the file is gone."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self, line: bytes) -> Any:
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise DataError(
+                f"{self.path}: is not a journal of this program: remove it to begin anew"
+            ) from None
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value).encode() + b"\n"

@@ -1,0 +1,414 @@
+"""Cross-validation: which settings give the sparsest model that is as good as the best.
+
+Folds are taken in turn: example i is held out of fold i modulo k. What is learned from keeps the
+order of the data, so that each fold is trained as ``dwindle train`` would train on it, and whatever
+is measured is the model that it would write. A run with few passes is the beginning of one with
+more, so it is measured on the way and not made again.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle import kernels
+from dwindle.batch import Batch
+from dwindle.choices import schedule_of, shrinkage_called, update_called
+from dwindle.errors import DataError, DivergedError
+from dwindle.journal import Journal
+from dwindle.learner import Learner
+from dwindle.losses import Hinge, Logistic
+from dwindle.metrics import accuracy, auc
+from dwindle.model import Model
+from dwindle.progress import LabelCounts
+from dwindle.shrinkage import Unshrunk
+from dwindle.updates import Plain
+
+METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
+RATES = {"adaptive": (0.03, 0.1, 0.3, 1.0), "plain": (1 / 16, 1 / 4, 1, 4)}  # plain: in 1 / |x|^2
+DECAYS = (0.5, 0.8)
+PASSES = (1, 3, 10, 30)
+MOST = 300_000  # examples in all passes of a run, unless it is one pass
+STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
+TINY = 1e-9  # a rate at which nothing is learned but the slopes are added up
+
+
+class Setting(NamedTuple):
+    """What a search varies, as the command line calls it."""
+
+    rate: float = 0.3
+    pass_decay: float = 1.0
+    gravity: float = 0.0
+    every: int = 1
+    threshold: float | None = None
+    update: str = "adaptive"
+    shrinkage: str = "truncation"
+    passes: int = 1
+    rest: int = 0
+
+    def learner(self, loss: Any) -> Learner:
+        """One that knows nothing yet."""
+        given = self.shrinkage, self.gravity, self.every, self.threshold
+        schedule = schedule_of(self.rate, 0.0, self.pass_decay)
+        return Learner(loss, shrinkage_called(*given), update_called(self.update), schedule)
+
+
+class Grid(NamedTuple):
+    """The values to try of each setting; None is automatic."""
+
+    rate: tuple[float, ...] | None = None
+    pass_decay: tuple[float, ...] | None = None
+    gravity: tuple[float, ...] | None = None
+    every: tuple[int, ...] = (1,)
+    threshold: tuple[float | None, ...] = (None,)
+    update: tuple[str, ...] = ("adaptive",)
+    shrinkage: tuple[str, ...] = ("truncation",)
+    passes: tuple[int, ...] | None = None
+    rest: tuple[int, ...] | None = None
+
+    def settings(self) -> list[Setting]:
+        """All of them, those without gravity first."""
+        made = [Setting(*values) for values in itertools.product(*map(_given, self))]
+        alike = {_plainly(setting): None for setting in made}  # each once, in their order
+        return sorted(alike, key=lambda setting: setting.gravity > 0)
+
+
+class Score(NamedTuple):
+    """How good a setting is on examples that were not learned from, over all folds."""
+
+    setting: Setting
+    accuracy: float  # nan if labels are not of two classes, as is the AUC
+    auc: float
+    loss: float
+    kept: float  # features, the mean over folds
+    spread: float  # the standard error over folds of the metric that was asked for
+
+
+class Found(NamedTuple):
+    """What a search came to."""
+
+    metric: str
+    dense: Score  # the best without shrinkage
+    chosen: Score
+    bound: float  # what the chosen one's metric had to reach
+    scores: list[Score]
+
+
+class Stopped(Exception):  # noqa: N818  (it is not an error)
+    """The search was asked to stop; what it has finished stands in its journal."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Finds the best setting without shrinkage, then the sparsest that is about as good.
+
+    That is: whose metric is worse by no more than ``tolerance``, as a share of it. With ``keep``,
+    what is measured is the model's so many heaviest features, and the best is chosen.
+    """
+
+    loss: Any
+    grid: Grid = Grid()  # noqa: RUF009  (NamedTuples are immutable)
+    metric: str | None = None  # accuracy if labels are of two classes, else the loss
+    folds: int = 10
+    tolerance: float = 0.01
+    keep: int | None = None
+
+    def check(self) -> None:
+        """Refuse what no search could use."""
+        if self.folds < 2:
+            raise ValueError(f"folds must be 2 or more, got {self.folds}")
+        if not 0 <= self.tolerance < 1:
+            raise ValueError(f"tolerance must be from 0 to 1, got {self.tolerance}")
+        if self.metric not in {None, *METRICS}:
+            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if self.metric in {"accuracy", "auc"} and not self._ranks:
+            name = type(self.loss).__name__
+            raise ValueError(f"metric {self.metric} needs labels of two classes, not {name}")
+        if self.grid.gravity is not None and 0.0 not in self.grid.gravity:
+            raise ValueError("gravity must have 0 among its values: the rest is compared with it")
+        for name, values in self.grid._asdict().items():
+            if values is not None and not values:
+                raise ValueError(f"{name} must have a value to try")
+
+    def run(
+        self,
+        examples: Sequence[Batch],
+        *,
+        jobs: int = 1,
+        journal: Journal | None = None,
+        on_run: Callable[[int, int], None] = lambda _done, _all: None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> Found:
+        """Try every setting on every fold, on ``jobs`` threads, and choose.
+
+        ``on_run`` is told how many runs are made, of how many. Runs in the ``journal`` are not made
+        again. When ``stopping`` says so, `Stopped` is raised.
+        """
+        self.check()
+        data = _Folds(examples, self.folds)
+        settings = completed(self.grid, examples, self.loss).settings()
+        runs = _runs(settings)
+        measured = self._measured(data, runs, jobs, journal, on_run, stopping)
+        scores = [
+            self._score(setting, [measured[name][fold][at] for fold in range(self.folds)])
+            for name, run in runs.items()
+            for at, setting in enumerate(run)
+        ]
+        return self._choose(scores)
+
+    @property
+    def _ranks(self) -> bool:
+        return isinstance(self.loss, Logistic | Hinge)
+
+    @property
+    def measure(self) -> str:
+        """The metric's name."""
+        return self.metric or ("accuracy" if self._ranks else "loss")
+
+    def _measured(
+        self,
+        data: "_Folds",
+        runs: dict[str, list[Setting]],
+        jobs: int,
+        journal: Journal | None,
+        on_run: Callable[[int, int], None],
+        stopping: Callable[[], bool],
+    ) -> dict[str, list[Any]]:
+        """What each run came to on each fold, by its name."""
+        found: dict[str, list[Any]] = {name: [None] * self.folds for name in runs}
+        waiting: list[tuple[str, int]] = []
+        for name, fold in itertools.product(runs, range(self.folds)):
+            if journal is not None and f"{name} fold {fold}" in journal:
+                found[name][fold] = journal[f"{name} fold {fold}"]
+            else:
+                waiting.append((name, fold))
+        total = len(runs) * self.folds
+        done = total - len(waiting)
+        on_run(done, total)
+        for name, fold, result in _in_parallel(
+            lambda name, fold: self._try(data, runs[name], fold), waiting, jobs, stopping
+        ):
+            found[name][fold] = result
+            if journal is not None:
+                journal.add(f"{name} fold {fold}", result)
+            done += 1
+            on_run(done, total)
+        return found
+
+    def _try(self, data: "_Folds", run: Sequence[Setting], fold: int) -> list[list[float] | None]:
+        """What each setting of a run, which differ in passes and rest, comes to on a fold."""
+        learner = run[0].learner(self.loss)
+        found: dict[Setting, list[float] | None] = dict.fromkeys(run)  # None: it diverged
+        try:
+            for number in range(1, run[-1].passes + 1):
+                for batch in data.learned(fold):
+                    learner.learn(batch)
+                learner.next_pass()
+                for setting in run:
+                    if setting.passes == number:
+                        with learner.resting(setting.rest) as rested:
+                            found[setting] = self._held(data, rested, fold)
+        except DivergedError:
+            pass
+        return list(found.values())
+
+    def _held(self, data: "_Folds", learner: Learner, fold: int) -> list[float]:
+        """Weight, accuracy, AUC, loss and features kept, on what the fold holds out."""
+        # A model cut to its heaviest features is another model; uncut, it is the learner.
+        model = learner if self.keep is None else Model.of(learner, keep=self.keep)
+        p, label, weight = data.predicted(model, fold)
+        if not np.isfinite(p).all():
+            raise DivergedError("a prediction is not finite")
+        value = kernels.values.of(self.loss)(self.loss, p, label)
+        loss = float(np.average(value, weights=weight))
+        ranks = (accuracy(p, label, weight), auc(p, label, weight)) if self._ranks else (0.0, 0.0)
+        return [float(weight.sum()), *ranks, loss, float(len(model))]
+
+    def _score(self, setting: Setting, folds: list[list[float] | None]) -> Score:
+        if any(fold is None for fold in folds):
+            worst = -math.inf if self._ranks else math.nan
+            return Score(setting, worst, worst, math.inf, math.nan, math.nan)
+        weight, right, ranked, loss, kept = np.array(folds, np.float64).T
+        by_name = {"accuracy": right, "auc": ranked, "loss": loss}
+        if not self._ranks:
+            right = ranked = np.full(len(weight), np.nan)
+        spread = float(np.nanstd(by_name[self.measure], ddof=1) / math.sqrt(len(weight)))
+        return Score(
+            setting,
+            float(np.average(right, weights=weight)),
+            float(np.nanmean(ranked)) if not np.isnan(ranked).all() else math.nan,
+            float(np.average(loss, weights=weight)),
+            float(kept.mean()),
+            spread,
+        )
+
+    def _choose(self, scores: list[Score]) -> Found:
+        metric = self.measure
+        sign = METRICS[metric]
+
+        def good(score: Score) -> float:
+            value = sign * float(getattr(score, metric))
+            return -math.inf if math.isnan(value) else value
+
+        dense = max((each for each in scores if not each.setting.gravity), key=good)
+        if good(dense) == -math.inf:
+            raise DataError(
+                "every run without gravity diverged or could not be measured: "
+                "try smaller rates, or scale the features"
+            )
+        best = getattr(dense, metric)
+        bound = best - sign * self.tolerance * abs(best)
+        if self.keep is None:
+            enough = [each for each in scores if good(each) >= sign * bound]
+            chosen = min(enough, key=lambda each: (each.kept, -good(each)))
+        else:
+            chosen = max(scores, key=lambda each: (good(each), -each.kept))
+        return Found(metric, dense, chosen, bound, scores)
+
+
+def trained(examples: Sequence[Batch], setting: Setting, loss: Any) -> Learner:
+    """A learner that went over all the examples with one setting."""
+    learner = setting.learner(loss)
+    for _ in range(setting.passes):
+        for batch in examples:
+            learner.learn(batch)
+        learner.next_pass()
+    learner.rest(setting.rest)
+    return learner
+
+
+def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
+    """What the grid leaves open is filled in by looking at the examples.
+
+    Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
+    go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
+    weight would leave zero.
+    """
+    n = sum(batch.n_examples for batch in examples)
+    length = sum(float(np.square(batch.x, dtype=np.float64).sum()) for batch in examples)
+    units = {"adaptive": 1.0, "plain": max(n, 1) / (length + n)}
+    rates = (
+        _short(rate * units[update])
+        for update in grid.update
+        for rate in RATES.get(update, RATES["plain"])
+    )
+    passes = grid.passes or tuple(p for p in PASSES if p == 1 or p * n <= MOST)
+    gravity = grid.gravity
+    if gravity is None:
+        steepest = _steepest(examples, loss)
+        gravity = (0.0, *(_short(steepest * 10 ** (-k / 3)) for k in range(1, STEPS + 1)))
+    return grid._replace(
+        rate=grid.rate or tuple(sorted(set(rates))),
+        pass_decay=grid.pass_decay or (DECAYS if max(passes) > 1 else (1.0,)),
+        gravity=tuple(sorted(set(gravity))),
+        passes=tuple(sorted(set(passes))),
+        rest=grid.rest or (max(grid.every), n),
+    )
+
+
+class _Folds:
+    """Examples to learn from and examples held out, by fold."""
+
+    def __init__(self, examples: Sequence[Batch], folds: int) -> None:
+        self._examples, self._folds = examples, folds
+        self._first = np.cumsum([0, *(batch.n_examples for batch in examples)])
+        if self._first[-1] < folds:
+            raise DataError(f"there are {self._first[-1]} examples, too few for {folds} folds")
+
+    def learned(self, fold: int) -> Iterator[Batch]:
+        """In order; one that is held out has importance 0, which leaves everything as it was."""
+        for first, batch in zip(self._first[:-1], self._examples, strict=True):
+            importance = _importance(batch).copy()
+            importance[(fold - first) % self._folds :: self._folds] = 0.0
+            yield batch._replace(importance=importance)
+
+    def predicted(
+        self, model: Any, fold: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
+        """Predictions, labels and weights of what is held out."""
+        parts = []
+        for first, batch in zip(self._first[:-1], self._examples, strict=True):
+            held = np.arange(first, first + batch.n_examples) % self._folds == fold
+            held &= _importance(batch) > 0
+            some = batch.only(held)
+            parts.append((model.predict(some), some.label, _importance(some)))
+        p, label, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
+        if not len(p):
+            raise DataError(f"fold {fold} has no labelled examples: take fewer folds")
+        return p, label, weight.astype(np.float64)
+
+
+def _in_parallel(
+    work: Callable[[str, int], Any],
+    waiting: Sequence[tuple[str, int]],
+    jobs: int,
+    stopping: Callable[[], bool],
+) -> Iterator[tuple[str, int, Any]]:
+    """What each piece of work comes to, as it comes: kernels release the GIL."""
+    todo = iter(waiting)
+    with ThreadPoolExecutor(jobs) as threads:
+        going: dict[Future[Any], tuple[str, int]] = {}
+        while True:
+            if stopping():
+                raise Stopped
+            for name, fold in itertools.islice(todo, 2 * jobs - len(going)):
+                going[threads.submit(work, name, fold)] = name, fold
+            if not going:
+                return
+            done, _ = wait(going, timeout=0.2, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield *going.pop(future), future.result()
+
+
+def _runs(settings: Sequence[Setting]) -> dict[str, list[Setting]]:
+    """Settings by the run that they are moments of; those of a run in the order of its passes."""
+    runs: dict[str, list[Setting]] = {}
+    for setting in settings:
+        name = " ".join(
+            f"{field} {value}"
+            for field, value in setting._asdict().items()
+            if field not in {"passes", "rest"}
+        )
+        runs.setdefault(name, []).append(setting)
+    return {name: sorted(run, key=lambda s: (s.passes, s.rest)) for name, run in runs.items()}
+
+
+def _plainly(setting: Setting) -> Setting:
+    """Without gravity there is nothing that these could change."""
+    if setting.gravity or setting.shrinkage == "rounding":
+        return setting
+    return setting._replace(every=1, threshold=None, shrinkage="truncation", rest=0)
+
+
+def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    assert values is not None, "the grid is not completed"
+    return values
+
+
+def _steepest(examples: Sequence[Batch], loss: Any) -> float:
+    """max_j |mean over examples of phi'(c, y) x_j| at the best constant c."""
+    counts = LabelCounts()
+    for batch in examples:
+        importance = _importance(batch)
+        assert batch.label is not None
+        counts.add(batch.label[importance > 0], importance[importance > 0])
+    constant, _ = counts.best_constant(loss)
+    learner = Learner(loss, Unshrunk(), Plain(), TINY, intercept=False)
+    for batch in examples:
+        learner.learn(batch._replace(base=np.full(batch.n_examples, constant, np.float32)))
+    _, weight = learner.table.weights()
+    return float(np.abs(weight).max(initial=TINY)) / TINY / max(sum(counts.weight.values()), 1.0)
+
+
+def _importance(batch: Batch) -> NDArray[np.float32]:
+    given = batch.importance
+    return np.ones(batch.n_examples, np.float32) if given is None else given
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.2g}")
