@@ -12,7 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from experiments import words
 from experiments.measures import (
@@ -41,7 +41,7 @@ STYLES = (
     (SKY, "P", (0, (3, 1, 1, 1))),
     (BLACK, "X", (0, (1, 1))),
 )
-LOOK = {
+LOOK: dict[Any, Any] = {
     "svg.hashsalt": "dwindle",
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -53,6 +53,7 @@ LOOK = {
 }
 BARS = ((0, -0.2, "as it is", BLUE, "o"), (1000, 0.2, "with 1000 random features", ORANGE, "s"))
 MORE = 0.013  # of accuracy on ad
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # under a number
 CURVES = ("figure-3", "figure-4", "figure-5", "figure-6", "figure-7-beyond")
 
 
@@ -70,9 +71,9 @@ def draw(results: Results, folder: Path) -> list[Path]:
 
 
 def names(results: Results) -> list[str]:
-    """The figures that there are data for."""
+    """The figures that there are data for; one line alone compares nothing."""
     bars = ["figure-1", "figure-2"] if results["sparsified"] or results["rcv1"] else []
-    return bars + [name for name in CURVES if lines(results, name)]
+    return bars + [name for name in CURVES if len(lines(results, name)) > 1]
 
 
 def _picture(results: Results, name: str) -> Figure:
@@ -86,10 +87,10 @@ def _picture(results: Results, name: str) -> Figure:
 # Figures 1 and 2
 
 
-def _runs(results: Results, name: str, random: int, tolerance: float = 0.01) -> list[Any]:
+def _runs(results: Results, name: str, random: int) -> list[Any]:
     if name == "rcv1":
         return [] if random else rcv1_runs(results)
-    return sparsified(results, name, random, tolerance)
+    return sparsified(results, name, random)
 
 
 def _by_set(
@@ -129,9 +130,9 @@ def _features_left(results: Results) -> Figure:
             axes.errorbar(x, value.median, _whiskers(value), color=BLACK, capsize=2, linewidth=0.9)
             axes.annotate(
                 f"{value.median:.1f}", (x, value.most), (0, 3), textcoords="offset points",
-                ha="center", fontsize=8,
+                ha="center", fontsize=8, bbox=PAPER, zorder=4,
             )  # fmt: skip
-            more = left(_runs(results, name, random, MORE))
+            more = left(sparsified(results, name, random, MORE))
             if more:
                 axes.plot(
                     x, 100 * more.median, "D", color="white", markeredgecolor=BLACK, markersize=6,
@@ -177,7 +178,9 @@ def _auc_ratios(results: Results) -> Figure:
 def _legend(figure: Figure, axes: Axes) -> None:
     """Below the axes, each label once."""
     handles, labels = axes.get_legend_handles_labels()
-    each = dict(zip(labels, handles, strict=True))
+    first = [label for _, _, label, *_ in BARS if label in labels]
+    found = dict(zip(labels, handles, strict=True))
+    each = {label: found[label] for label in dict.fromkeys([*first, *labels])}
     figure.legend(each.values(), each.keys(), loc="outside lower center", ncols=2, frameon=False)
 
 
@@ -200,7 +203,7 @@ def _panels(results: Results, name: str) -> Figure:
     figure.supylabel("AUC on the test set", fontsize=9)
     handles = panels.flat[0].lines
     labels = [label(name, line) for line in drawn]
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=7, frameon=False)
     return figure
 
 
@@ -209,33 +212,50 @@ def label(figure: str, line: Line) -> str:
     if figure in {"figure-3", "figure-4"}:
         return f"K = {line.every}"
     if figure == "figure-5" and line.method == "truncation":
-        return f"truncated gradient, {words.theta(line)}"
+        return words.theta(line)
     return words.NAMES[line.method]
 
 
 def _panel(axes: Axes, by_line: dict[Line, dict[int, Any]]) -> None:
     everything = [points for by_seed in by_line.values() for points in by_seed.values()]
     most = max((point["kept"] for points in everything for point in points), default=1)
-    places = np.unique(np.geomspace(1, max(most, 2), 48).round().astype(int))
+    places = np.unique(np.geomspace(1, max(most, 2), 40).round().astype(int))
     shown = []
     for k, (by_seed, style) in enumerate(zip(by_line.values(), STYLES, strict=False)):
         shown += _curve(axes, places, list(by_seed.values()), style, k)
+    _dots(axes, by_line)
     axes.set_xscale("log")
     axes.set_xlim(0.9, 1.15 * max(most, 2))
     axes.xaxis.set_major_locator(FixedLocator([1, 10, 100, 1000]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(MaxNLocator(5))
     if shown:
-        axes.set_ylim(*_limits(np.array(shown)))
+        highest = max(point["auc"] for points in everything for point in points)
+        axes.set_ylim(*_limits(shown, highest))
     axes.grid(alpha=0.3)
 
 
-def _limits(values: np.ndarray) -> tuple[float, float]:
-    """The axis shows where curves part; what few of the values fall below is cut off."""
-    low, high = float(np.quantile(values, 0.05)), float(values.max())
-    room = max(0.06 * (high - low), 0.002)
-    return low - room, high + room
+def _dots(axes: Axes, by_line: dict[Line, dict[int, Any]]) -> None:
+    """Draw each model of each seed: beyond the best one of a line they show that it overfits.
+
+    They are pixels in an SVG too, which has thousands of them.
+    """
+    axes.set_rasterization_zorder(0)
+    for by_seed, (colour, *_) in zip(by_line.values(), STYLES, strict=False):
+        points = [point for each in by_seed.values() for point in each]
+        axes.scatter(
+            [max(point["kept"], 1) for point in points],
+            [point["auc"] for point in points],
+            s=5, color=colour, alpha=0.35, linewidth=0, zorder=-1,
+        )  # fmt: skip
+
+
+def _limits(shown: Sequence[float], highest: float) -> tuple[float, float]:
+    """The axis shows where curves part: of what is shown, the lowest twentieth is cut off."""
+    low = float(np.quantile(shown, 0.05))
+    room = max(0.05 * (highest - low), 0.002)
+    return low - room, highest + room
 
 
 def _curve(
@@ -247,7 +267,7 @@ def _curve(
     tops = tops.reshape(len(by_seed), len(places))
     reached = np.isfinite(tops).all(axis=0)  # by every seed
     x, tops = places[reached], tops[:, reached]
-    middle = np.median(tops, axis=0) if len(by_seed) else np.array([])
+    middle = np.median(tops, axis=0) if by_seed else np.array([])
     axes.plot(
         x, middle, color=colour, linestyle=dashes, linewidth=1.5, marker=marker, markersize=4,
         markevery=(2 * shift, 11),
@@ -256,4 +276,4 @@ def _curve(
         axes.fill_between(
             x, tops.min(axis=0), tops.max(axis=0), color=colour, alpha=0.15, linewidth=0
         )
-    return middle.tolist()
+    return [float(each) for each in middle]

@@ -222,7 +222,7 @@ def dense_losses(results: Results, line: Line) -> dict[str, Spread]:
 
 
 def _filled(points: Points, places: Sequence[int]) -> np.ndarray:
-    return np.fmax(envelope(points, places), CHANCE)
+    return np.array([best(points, n) for n in places])
 
 
 def _over_seeds(values: dict[tuple[str, int], float]) -> Spread | None:

@@ -5,7 +5,7 @@ python -m experiments.page
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from experiments.measures import (
     LASSO,
     ROUNDING,
     TRUNCATION,
-    Line,
     Results,
     dense_losses,
     distance,
@@ -33,7 +32,9 @@ from experiments.paper_says import (
     ALMOST_ALL,
     CLAIMS,
     DIFFERS,
+    HOLDS,
     POINT,
+    STRONGER,
     TABLE_1,
     UCI,
     Claim,
@@ -72,6 +73,7 @@ The ratio is the test AUC of the sparse model over that of the dense one.""",
     "figure-3": """\
 Truncated gradient with θ = ∞ on eight sets with 1000 random features, for many gravities.
 Each line is the best AUC with at most so many features, the median over the seeds, and the band goes from the least to the most.
+Dots are the models themselves, of all seeds.
 The best is picked on the test set, for every method alike: the curves compare methods and promise nothing about new data.""",
     "figure-4": """\
 The same for rounding, where the threshold θ is varied.""",
@@ -84,7 +86,9 @@ Truncated gradient (K = 10, θ = ∞), rounding and sub-gradient (K = 10), and t
 Truncated gradient on the same axes as what came after the paper: dwindle's adaptive update, Vowpal Wabbit's FTRL-proximal and its `--l1`, and L1 logistic regression in batch.
 The paper says nothing about these, so there is no verdict.""",
 }
-SOURCES = {"folder": "UCI's file", "openml": "OpenML", "scikit-learn": "scikit-learn"}
+SOURCES = {"folder": "the folder", "openml": "OpenML", "scikit-learn": "scikit-learn"}
+
+PLURALS = {STRONGER: "hold more strongly", HOLDS: "hold", DIFFERS: "differ"}
 
 Text = Iterable[str]
 Verdicts = list[tuple[Claim, Found]]
@@ -155,19 +159,22 @@ def _time(seconds: float) -> str:
 
 def _summary(verdicts: Verdicts) -> Text:
     words_of = Counter(found.verdict for _, found in verdicts)
-    counted = ", ".join(f"{n} {word}" for word, n in words_of.most_common())
+    counted = ", ".join(
+        f"{words_of[word]} {plural}" for word, plural in PLURALS.items() if words_of[word]
+    )
     return [
         "## What holds",
         "",
         f"Of {len(verdicts)} claims of the paper's: {counted}.",
         "",
-        f"A claim *holds* if our median meets the paper's bound, or is at most {POINT} (a point) on the wrong side of its number.",
-        "It *holds more strongly* if at most half as many features are left as the paper says, or the bound is beaten by more than a point, or in every case where the paper has most.",
-        f"A claim about all cases holds if it does in at least {ALMOST_ALL:.0%} of them, within a point.".replace(
+        "The verdicts are computed by [`experiments/paper_says.py`](../experiments/paper_says.py) from the medians over the seeds:",
+        "",
+        f"- *holds*: on the paper's side of its number, or at most a point ({POINT}) from it.",
+        f"  What the paper says of all cases is asked of {ALMOST_ALL:.0%} of them, what it says of most of more than half, and a factor is asked within a factor of two.".replace(
             "%", " %"
         ),
-        "A number of features saved by a larger K holds within a factor of two.",
-        "Else it *differs*, and its section says why.",
+        "- *holds more strongly*: at most half the features left that the paper has, or better by more than a point, or in all cases where the paper has most.",
+        "- *differs*: neither, and the claim's section says why.",
         "",
         *_table(
             ("claim", "the paper says", "here", "verdict"),
@@ -343,13 +350,13 @@ def _best_table(results: Results, name: str) -> Text:
 def _figure_5_tables(results: Results) -> Iterable[Text]:
     rows = [
         (
-            figures.label("figure-5", line),
+            words.theta(line) if line != ROUNDING else "(rounding itself)",
             words.auc(mean_level(results, line)),
             "" if line == ROUNDING else words.auc(distance(results, line, ROUNDING)),
         )
         for line in lines(results, "figure-5")
     ]
-    yield _table(("", "mean AUC", "mean difference to rounding"), rows)
+    yield _table(("truncated gradient with", "mean AUC", "mean difference to rounding"), rows)
 
 
 def _figure_6_tables(results: Results) -> Iterable[Text]:
@@ -385,7 +392,7 @@ def _gain(value: float | None) -> str:
     return "" if value is None else words.signed(value)
 
 
-MORE_TABLES = {
+MORE_TABLES: dict[str, Callable[[Results], Iterable[Text]]] = {
     "figure-1": _figure_1_tables,
     "figure-2": _figure_2_tables,
     "figure-3": lambda results: [_best_table(results, "figure-3")],

@@ -27,11 +27,6 @@ def auc(value: Spread | None) -> str:
     return _written(value, lambda number: f"{number:.3f}")
 
 
-def small(value: Spread | None) -> str:
-    """A difference of AUCs, such as 0.0031 (0.0020 to 0.0042)."""
-    return _written(value, lambda number: f"{number:.4f}")
-
-
 def count(value: Spread | None) -> str:
     """Such as 1,050 (987 to 1,112)."""
     return _written(value, _whole)
@@ -51,7 +46,7 @@ def theta(line: Line) -> str:
     """The threshold of a line."""
     if line.threshold is None:
         return "θ = ∞"
-    return f"θ = {line.threshold}"
+    return f"θ = {line.threshold if line.threshold == 'g' else format(line.threshold, 'g')}"
 
 
 def _whole(number: float) -> str:
