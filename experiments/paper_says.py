@@ -1,6 +1,6 @@
 """What the paper's section 6 says, as data, and what of it our results say too.
 
-A claim is *held* if our median meets the paper's bound or comes within `POINT` of its number.
+Verdicts are of the medians over the seeds; the page tells their rules.
 """
 
 import math
@@ -65,7 +65,7 @@ TABLE_1 = (
 )
 UCI = tuple(row.set for row in TABLE_1[:11])
 
-# Shares of the features that the paper removes, and of what it has at K = 1, 10 and 20.
+# The shares of features that the paper removes, and what else it gives numbers for.
 REMOVED_AT_LEAST = 0.90
 REMOVED_AD_RANDOM = 0.71
 REMOVED_AD_RANDOM_MORE = 0.914
