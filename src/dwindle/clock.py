@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dwindle.schedules import Schedule
 
-WINDOW = 8192
+WINDOW = 8192  # steps that are laid out at once
+FIRST = 512  # in the first window of a pass, which may be short; each that follows is twice as long
 
 
 class Clock:
@@ -34,6 +35,7 @@ class Clock:
         self.pulled: NDArray[np.float64] = np.zeros(1)
         self.rate: NDArray[np.float64] = np.zeros(1)
         self.size = 0.0
+        self._length = FIRST
         self.open()
 
     @property
@@ -65,13 +67,15 @@ class Clock:
     def next_pass(self) -> None:
         """The rates from here on are those of the next pass."""
         self.passes += 1
+        self._length = FIRST
         self.open()
 
     def open(self) -> None:
         """Lay out a window that begins after the last step."""
         self.before, now, self.at = self.n_steps, self.now, 0
         varies = self.counts_moments and self.schedule.power != 0.0
-        size = 1 if varies else WINDOW
+        size = 1 if varies else self._length
+        self._length = min(2 * self._length, WINDOW)
         # Place k of each array is step ``before + k``; place 0 is where the clock stands now.
         self.rate = self.schedule.rates(self.before + np.arange(size + 1), self.passes)
         every = self.shrinkage.every

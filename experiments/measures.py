@@ -1,0 +1,236 @@
+"""What is measured on results.json: how many features are left, and how good a curve is.
+
+A *curve* is the points of one method on one set and seed. Its *envelope* is the best AUC with at
+most n features, for each n. The best is picked on the test set, for every method alike.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Results = dict[str, Any]
+Points = list[dict[str, float]]
+Cell = tuple[str, int]  # a set, and how many features are allowed
+
+BUDGETS = (10, 30, 100, 300)
+CHANCE = 0.5  # the AUC of a model without features, which every budget allows
+
+
+class Spread(NamedTuple):
+    """The median over seeds, the least and the most."""
+
+    median: float
+    least: float
+    most: float
+
+
+class Line(NamedTuple):
+    """What a figure draws in one colour. Without K, the method is run in one way only."""
+
+    method: str
+    every: int | None = None
+    threshold: float | str | None = None  # None is infinite
+
+
+TRUNCATION = Line("truncation", 10)
+ROUNDING = Line("rounding", 10)
+THETA_IS_G = Line("truncation", 10, "g")
+SUBGRADIENT = Line("subgradient")
+LASSO = Line("lasso")
+L1_LOGISTIC = Line("l1-logistic")
+ADAPTIVE = Line("adaptive")
+FTRL = Line("ftrl")
+VW = Line("vw")
+
+
+def spread(values: Iterable[float]) -> Spread | None:
+    """Of the values of all seeds; None if there are none."""
+    known = list(values)
+    return Spread(statistics.median(known), min(known), max(known)) if known else None
+
+
+# The features left
+
+
+def sparsified(
+    results: Results, name: str, random: int = 0, tolerance: float = 0.01
+) -> list[dict[str, Any]]:
+    """The runs of a set behind figures 1 and 2, one for each seed."""
+    return [
+        run
+        for run in results["sparsified"]
+        if (run["set"], run["random"], run["tolerance"]) == (name, random, tolerance)
+    ]
+
+
+def rcv1(results: Results, passes: str, update: str = "plain") -> list[dict[str, Any]]:
+    """The runs on rcv1, one for each seed."""
+    return [run for run in results["rcv1"] if (run["passes"], run["update"]) == (passes, update)]
+
+
+def left(runs: Sequence[dict[str, Any]]) -> Spread | None:
+    """The share of all features that the sparse models keep."""
+    return spread(run["sparse"]["kept"] / run["features"] for run in runs)
+
+
+def ratio(runs: Sequence[dict[str, Any]]) -> Spread | None:
+    """The test AUC of the sparse models over that of the dense; None for a regression."""
+    return spread(
+        run["sparse"]["test_auc"] / run["dense"]["test_auc"]
+        for run in runs
+        if run["sparse"]["test_auc"] is not None
+    )
+
+
+# Curves
+
+
+def curves(results: Results, name: str, line: Line) -> dict[int, Points]:
+    """The points of a line on a set, for each seed."""
+    return {
+        curve["seed"]: curve["points"]
+        for curve in results["curves"]
+        if (curve["set"], curve["method"]) == (name, line.method)
+        and (line.every is None or (curve["every"], curve["threshold"]) == line[1:])
+    }
+
+
+def sets_with_curves(results: Results) -> list[str]:
+    """Their names, in alphabetical order as in the paper."""
+    return sorted({curve["set"] for curve in results["curves"]})
+
+
+def lines(results: Results, figure: str) -> list[Line]:
+    """The lines of a figure, as far as there are curves of them."""
+    wanted = {
+        "figure-3": [Line("truncation", every) for every in (1, 10, 20)],
+        "figure-4": [Line("rounding", every) for every in (1, 10, 20)],
+        "figure-5": [TRUNCATION, ROUNDING, *_finite_thresholds(results)],
+        "figure-6": [TRUNCATION, ROUNDING, SUBGRADIENT, LASSO, L1_LOGISTIC],
+        "figure-7-beyond": [TRUNCATION, ADAPTIVE, FTRL, VW, L1_LOGISTIC],
+    }
+    return [
+        line
+        for line in wanted[figure]
+        if any(curves(results, name, line) for name in sets_with_curves(results))
+    ]
+
+
+def _finite_thresholds(results: Results) -> list[Line]:
+    """The lines of truncation at K = 10 with each finite theta, theta = g first."""
+    known = {
+        curve["threshold"]
+        for curve in results["curves"]
+        if (curve["method"], curve["every"]) == ("truncation", 10)
+    }
+    numbers = sorted(theta for theta in known if isinstance(theta, int | float))
+    first = [THETA_IS_G] if "g" in known else []
+    return first + [Line("truncation", 10, theta) for theta in numbers]
+
+
+def envelope(points: Points, budgets: Sequence[int]) -> np.ndarray:
+    """The best AUC with at most n features, for each n; nan where no point has so few."""
+    return np.array(
+        [
+            max((point["auc"] for point in points if point["kept"] <= budget), default=math.nan)
+            for budget in budgets
+        ]
+    )
+
+
+def best(points: Points, budget: int) -> float:
+    """The best AUC with at most so many features."""
+    return max([CHANCE, *(point["auc"] for point in points if point["kept"] <= budget)])
+
+
+def fewest(points: Points, auc: float) -> float:
+    """The fewest features that reach an AUC; infinite if none do."""
+    return min((point["kept"] for point in points if point["auc"] >= auc), default=math.inf)
+
+
+def grid(results: Results) -> list[int]:
+    """Numbers of features from 1 to the most that any curve keeps, evenly on a logarithmic axis."""
+    most = max(point["kept"] for curve in results["curves"] for point in curve["points"])
+    places = np.geomspace(1, max(most, 2), 48).round().astype(int)
+    return [int(n) for n in np.unique(places)]
+
+
+def together(results: Results, *wanted: Line) -> dict[tuple[str, int], list[Points]]:
+    """The curves of several lines side by side, for each set and seed that has them all."""
+    found = {}
+    for name in sets_with_curves(results):
+        known = [curves(results, name, line) for line in wanted]
+        for seed in sorted(set.intersection(*(set(each) for each in known))):
+            found[name, seed] = [each[seed] for each in known]
+    return found
+
+
+def gains(
+    results: Results, line: Line, others: Sequence[Line], budgets: Sequence[int] = BUDGETS
+) -> dict[Cell, float]:
+    """How much better a line is than the best of others, for each set and number of features.
+
+    It is the difference of the best AUC, the median over the seeds.
+    """
+    found: dict[Cell, list[float]] = {}
+    for (name, _), (mine, *theirs) in together(results, line, *others).items():
+        for n in budgets:
+            rival = max(best(points, n) for points in theirs)
+            found.setdefault((name, n), []).append(best(mine, n) - rival)
+    return {cell: statistics.median(values) for cell, values in found.items()}
+
+
+def mean_best(results: Results, line: Line, budget: int) -> Spread | None:
+    """The best AUC with at most so many features: its mean over the sets, spread over seeds."""
+    return _over_seeds(
+        {key: best(points, budget) for key, [points] in together(results, line).items()}
+    )
+
+
+def mean_level(results: Results, line: Line) -> Spread | None:
+    """The mean of the envelope over the grid, and over the sets, spread over seeds."""
+    places = grid(results)
+    return _over_seeds(
+        {
+            key: float(_filled(points, places).mean())
+            for key, [points] in together(results, line).items()
+        }
+    )
+
+
+def distance(results: Results, line: Line, other: Line) -> Spread | None:
+    """The mean absolute difference of two envelopes over the grid and the sets."""
+    places = grid(results)
+    return _over_seeds(
+        {
+            key: float(abs(_filled(one, places) - _filled(two, places)).mean())
+            for key, [one, two] in together(results, line, other).items()
+        }
+    )
+
+
+def dense_losses(results: Results, line: Line) -> dict[str, Spread]:
+    """The AUC that the densest point of a curve falls short of the best point, for each set."""
+    found: dict[str, list[float]] = {}
+    for (name, _), [points] in together(results, line).items():
+        densest = max(points, key=lambda point: point["kept"])
+        found.setdefault(name, []).append(max(p["auc"] for p in points) - densest["auc"])
+    return {name: known for name, values in found.items() if (known := spread(values))}
+
+
+def _filled(points: Points, places: Sequence[int]) -> np.ndarray:
+    return np.array([best(points, n) for n in places])
+
+
+def _over_seeds(values: dict[tuple[str, int], float]) -> Spread | None:
+    """The mean over the sets, spread over the seeds that have all of them."""
+    seeds = {seed for _, seed in values}
+    names = {name for name, _ in values}
+    return spread(
+        statistics.fmean(values[name, seed] for name in sorted(names))
+        for seed in sorted(seeds)
+        if all((name, seed) in values for name in names)
+    )
