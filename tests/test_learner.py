@@ -28,7 +28,7 @@ from dwindle import (
     Truncation,
     Unshrunk,
 )
-from dwindle.clock import WINDOW
+from dwindle.clock import FIRST, WINDOW
 
 
 def test_learning_one_returns_the_prediction_made_before_learning():
@@ -209,7 +209,7 @@ def test_the_feature_without_a_name_keeps_it():
     assert list(learner.weights()) == [""]
 
 
-@pytest.mark.parametrize("n", [WINDOW - 1, WINDOW, WINDOW + 1])
+@pytest.mark.parametrize("n", [FIRST - 1, FIRST, FIRST + 1, WINDOW])
 def test_divergence_at_the_edge_of_a_window_is_not_learned_twice(n):
     learner = Learner(Squared(), Unshrunk(), Plain(), 1e3, intercept=False)
     learner.learn(Batch.from_dicts([{}] * (n - 30), [1] * (n - 30)))
