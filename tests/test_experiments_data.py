@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.data import CLASSIFICATION, SETS, available, load, rcv1, scaled, shipped, split
 
 from dwindle.errors import DataError
+from experiments.data import CLASSIFICATION, SETS, available, load, rcv1, scaled, shipped, split
 
 
 def here(name):

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+
 from experiments import figures, page
 from experiments.measures import (
     LASSO,
