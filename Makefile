@@ -2,10 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick lint bench clean
+.PHONY: help demo test quick lint bench paper paper-quick clean
 
 help:  ## list these targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: .venv/installed  ## the paper's experiment in small
 	$(BIN)/dwindle demo
@@ -29,8 +29,14 @@ bench: .venv/developing  ## side by side with the peers, in one run
 	$(BIN)/python benchmarks/one_by_one.py
 	$(BIN)/python benchmarks/text.py
 
+paper: .venv/developing  ## the paper's tables and figures from the raw data, into docs/ (DWINDLE_DATA)
+	$(BIN)/python -m experiments
+
+paper-quick: .venv/developing  ## the same in small, into build/paper-quick
+	$(BIN)/python -m experiments --quick --output build/paper-quick
+
 clean:  ## remove the virtual environment and all caches
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -43,6 +44,9 @@ class Journal:
 
     def __getitem__(self, name: str) -> Any:
         return self._done[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._done)
 
     def __len__(self) -> int:
         return len(self._done)

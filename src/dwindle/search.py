@@ -8,7 +8,7 @@ more, so it is measured on the way and not made again.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 RATES = {"adaptive": (0.03, 0.1, 0.3, 1.0), "plain": (1 / 16, 1 / 4, 1, 4)}  # plain: in 1 / |x|^2
 DECAYS = (0.5, 0.8)
 PASSES = (1, 3, 10, 30)
-MOST = 300_000  # examples in all passes of a run, unless it is one pass
+MOST = 100_000  # examples in all passes of a run, unless it is one pass
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
 TINY = 1e-9  # a rate at which nothing is learned but the slopes are added up
 
@@ -144,22 +144,38 @@ class Search:
         on_run: Callable[[int, int], None] = lambda _done, _all: None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> Found:
-        """Try every setting on every fold, on ``jobs`` threads, and choose.
+        """Try every setting of the grid on every fold, on ``jobs`` threads, and choose.
 
         ``on_run`` is told how many runs are made, of how many. Runs in the ``journal`` are not made
         again. When ``stopping`` says so, `Stopped` is raised.
         """
         self.check()
-        data = _Folds(examples, self.folds)
         settings = completed(self.grid, examples, self.loss).settings()
+        return self.choose(
+            self.scores(
+                examples, settings, jobs=jobs, journal=journal, on_run=on_run, stopping=stopping
+            )
+        )
+
+    def scores(
+        self,
+        examples: Sequence[Batch],
+        settings: Iterable[Setting],
+        *,
+        jobs: int = 1,
+        journal: Journal | None = None,
+        on_run: Callable[[int, int], None] = lambda _done, _all: None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> list[Score]:
+        """How good each of these settings is."""
+        data = _Folds(examples, self.folds)
         runs = _runs(settings)
         measured = self._measured(data, runs, jobs, journal, on_run, stopping)
-        scores = [
+        return [
             self._score(setting, [measured[name][fold][at] for fold in range(self.folds)])
             for name, run in runs.items()
             for at, setting in enumerate(run)
         ]
-        return self._choose(scores)
 
     @property
     def _ranks(self) -> bool:
@@ -247,7 +263,8 @@ class Search:
             spread,
         )
 
-    def _choose(self, scores: list[Score]) -> Found:
+    def choose(self, scores: list[Score]) -> Found:
+        """The best without shrinkage, and the sparsest that is about as good."""
         metric = self.measure
         sign = METRICS[metric]
 
@@ -365,7 +382,7 @@ def _in_parallel(
                 yield *going.pop(future), future.result()
 
 
-def _runs(settings: Sequence[Setting]) -> dict[str, list[Setting]]:
+def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     """Settings by the run that they are moments of; those of a run in the order of its passes."""
     runs: dict[str, list[Setting]] = {}
     for setting in settings:

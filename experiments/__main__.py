@@ -1,0 +1,143 @@
+"""``python -m experiments``: every table and figure of the paper's section 6, from the raw data.
+
+Stopped and started again, it goes on from what is finished.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from dwindle.errors import DataError
+from dwindle.files import replacing
+from dwindle.journal import Journal
+from experiments import figures, page
+from experiments.units import FULL, QUICK, Plan, Unit, cost, timed, units
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs"
+PARTS = ("sets", "sparsified", "curves", "rcv1")
+PACKAGES = ("dwindle", "numpy", "numba", "scikit-learn", "vowpalwabbit")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main() -> None:
+    """Measure, write results.json, draw the figures and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one seed, coarse grids, three sets")
+    parser.add_argument("--output", type=Path, help="a folder for everything [default: here]")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    given = parser.parse_args()
+    plan = QUICK if given.quick else FULL
+    folder = given.output
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    results = (folder or HERE) / "results.json"
+    text = (folder or DOCS) / "reproduction.md"
+    try:
+        found = run(plan, results.with_suffix(".journal"), given.jobs)
+    except KeyboardInterrupt:
+        sys.exit("stopped: the same command goes on from what is finished")
+    except DataError as error:
+        sys.exit(f"{error} (DWINDLE_DATA may name a folder that has it)")
+    save(results, json.dumps(found | {"about": found["about"] | {"quick": given.quick}}, indent=1))
+    written = figures.draw(json.loads(results.read_text()), text.parent / "reproduction")
+    save(text, page.write(json.loads(results.read_text())))
+    results.with_suffix(".journal").unlink()
+    print(f"{results}, {text} and {len(written)} pictures in {text.parent / 'reproduction'}")
+
+
+def run(plan: Plan, path: Path, jobs: int) -> dict[str, Any]:
+    """Make what is not finished yet, on so many processes; returns all results."""
+    todo = units(plan)
+    journal = Journal(path, {"plan": repr(plan), "dwindle": version("dwindle")})
+    waiting = [unit for unit in todo if unit.name not in journal]
+    begin, before = time.monotonic(), _seconds(journal)
+    with _bar() as bar:
+        task = bar.add_task("", total=sum(map(cost, todo)), what="")
+        bar.update(task, completed=sum(map(cost, todo)) - sum(map(cost, waiting)))
+        for n, (unit, made) in enumerate(_made(waiting, plan, jobs), 1):
+            wall = before + time.monotonic() - begin
+            journal.add(unit.name, made | {"wall": wall})
+            bar.update(task, advance=cost(unit), what=f"{len(todo) - len(waiting) + n}/{len(todo)}")
+            bar.console.print(f"{wall:7.0f} s  {unit.name}", highlight=False)
+    return _gathered(plan, todo, journal)
+
+
+def _made(waiting: Iterable[Unit], plan: Plan, jobs: int) -> Iterator[tuple[Unit, dict[str, Any]]]:
+    """Each unit and what it comes to, as it comes."""
+    for name in THREADS:  # the processes are as many as the cores
+        os.environ[name] = "1"
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, context) as processes:
+        going = {processes.submit(timed, unit, plan): unit for unit in waiting}
+        try:
+            while going:
+                done, _ = wait(going, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield going.pop(future), future.result()
+        except BaseException:
+            processes.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _seconds(journal: Journal) -> float:
+    """Of earlier runs, on the clock on the wall."""
+    return max((journal[name]["wall"] for name in journal), default=0.0)
+
+
+def _gathered(plan: Plan, todo: list[Unit], journal: Journal) -> dict[str, Any]:
+    """All results, in an order that does not depend on which came first."""
+    parts: dict[str, list[Any]] = {part: [] for part in PARTS}
+    for unit in sorted(todo, key=_order):
+        parts[unit.part] += journal[unit.name]["found"]
+    return {
+        "about": {
+            "seeds": list(plan.seeds),
+            "folds": plan.folds,
+            "curve_folds": plan.curve_folds,
+            "loss": "logistic",
+            "seconds": sum(journal[unit.name]["seconds"] for unit in todo),
+            "wall_seconds": _seconds(journal),
+            "cores": os.cpu_count(),
+            "versions": {name: version(name) for name in PACKAGES}
+            | {"python": platform.python_version()},
+        }
+    } | parts
+
+
+def _order(unit: Unit) -> tuple[Any, ...]:
+    return PARTS.index(unit.part), unit.set, unit.seed, str(unit.what)
+
+
+def _bar() -> Progress:
+    return Progress(
+        BarColumn(40),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[what]}"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=Console(stderr=True),
+        speed_estimate_period=600,
+    )
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file that is whole or not there."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+if __name__ == "__main__":
+    main()
