@@ -22,7 +22,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from dwindle.errors import DataError
 from dwindle.files import replacing
 from dwindle.journal import Journal
-from experiments import figures, page
+from dwindle.search import DECAYS, PASSES, RATES, STEPS
+from experiments import data, figures, page
 from experiments.units import FULL, QUICK, Plan, Unit, cost, timed, units
 
 HERE = Path(__file__).parent
@@ -63,6 +64,8 @@ def run(plan: Plan, path: Path, jobs: int) -> dict[str, Any]:
     todo = units(plan)
     journal = Journal(path, {"plan": repr(plan), "dwindle": version("dwindle")})
     waiting = [unit for unit in todo if unit.name not in journal]
+    for name in plan.sets:
+        data.load(name)  # downloads it if need be: better now than by several processes at once
     begin, before = time.monotonic(), _seconds(journal)
     with _bar() as bar:
         task = bar.add_task("", total=sum(map(cost, todo)), what="")
@@ -107,7 +110,12 @@ def _gathered(plan: Plan, todo: list[Unit], journal: Journal) -> dict[str, Any]:
             "seeds": list(plan.seeds),
             "folds": plan.folds,
             "curve_folds": plan.curve_folds,
-            "loss": "logistic",
+            "grid": {
+                "rate": RATES["plain"],
+                "pass_decay": plan.grid.pass_decay or DECAYS,
+                "passes": plan.grid.passes or PASSES,
+                "gravity": [0.0, *(round(10 ** (-k / 3), 4) for k in range(1, STEPS + 1))],
+            },
             "seconds": sum(journal[unit.name]["seconds"] for unit in todo),
             "wall_seconds": _seconds(journal),
             "cores": os.cpu_count(),

@@ -267,7 +267,11 @@ def _download(spec: Spec) -> Path:
     source = f"OpenML {spec.openml} ({spec.name})"
     try:
         found = fetch_openml(
-            data_id=spec.openml, as_frame=False, parser="liac-arff", data_home=_cache()
+            data_id=spec.openml,
+            as_frame=False,
+            parser="liac-arff",
+            data_home=_cache(),
+            n_retries=1,  # who runs it again goes on where it was
         )
     except (OSError, ValueError) as error:
         raise DataError(f"{source}: cannot be downloaded: {error}") from None

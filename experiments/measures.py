@@ -71,9 +71,9 @@ def rcv1(results: Results, passes: str, update: str = "plain") -> list[dict[str,
     return [run for run in results["rcv1"] if (run["passes"], run["update"]) == (passes, update)]
 
 
-def left(runs: Sequence[dict[str, Any]]) -> Spread | None:
-    """The share of all features that the sparse models keep."""
-    return spread(run["sparse"]["kept"] / run["features"] for run in runs)
+def left(runs: Sequence[dict[str, Any]], model: str = "sparse") -> Spread | None:
+    """The share of all features that the models keep; the constant is one of them and stays."""
+    return spread((run[model]["kept"] + 1) / run["features"] for run in runs)
 
 
 def ratio(runs: Sequence[dict[str, Any]]) -> Spread | None:

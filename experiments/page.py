@@ -66,6 +66,11 @@ On each set, {folds}-fold cross validation over the training part chooses rate, 
 Then it chooses the setting with the fewest features whose accuracy is at most 1 % below that, or whose squared loss is at most 1 % above.
 Both are learned on the whole training part and measured on the test part, with K = 1 and θ = ∞.
 All of it is done twice, the second time with 1000 random binary features, each 1 in 5 % of the examples.
+
+What the weights are after the last example is not what they are worth: an example moves the weight of each of its features by one step, and with K = 1 gravity takes some 1/g examples to undo a step that was not deserved.
+So cross-validation may also choose a *rest*: gravity goes on without examples for as many steps as there are examples, at the last rate, which is small.
+The column *without rest* shows what the same search finds if it may not: Algorithm 1 and nothing else.
+
 Bars are medians over the seeds, whiskers go from the least to the most.""",
     "figure-2": """\
 The same models as in figure 1, on the sets with two classes.
@@ -81,13 +86,11 @@ The same for rounding, where the threshold θ is varied.""",
 Truncated gradient with K = 10 for several θ, and rounding with K = 10.
 The difference and the mean below are over all numbers of features, evenly on the logarithmic axis, and over the sets.""",
     "figure-6": """\
-Truncated gradient (K = 10, θ = ∞), rounding and sub-gradient (K = 10), and two batch algorithms of scikit-learn: Lasso on labels 0 and 1, and logistic regression with an L1 penalty, which the paper does not have.""",
+Truncated gradient (K = 10, θ = ∞), rounding and sub-gradient (K = 10), and two batch algorithms of scikit-learn: Lasso on the labels as numbers, -1 and 1, and logistic regression with an L1 penalty, which the paper does not have.""",
     "figure-7-beyond": """\
 Truncated gradient on the same axes as what came after the paper: dwindle's adaptive update, Vowpal Wabbit's FTRL-proximal and its `--l1`, and L1 logistic regression in batch.
 The paper says nothing about these, so there is no verdict.""",
 }
-SOURCES = {"folder": "the folder", "openml": "OpenML", "scikit-learn": "scikit-learn"}
-
 PLURALS = {STRONGER: "hold more strongly", HOLDS: "hold", DIFFERS: "differ"}
 
 Text = Iterable[str]
@@ -118,10 +121,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def _beginning(about: dict[str, Any]) -> Text:
     seeds = len(about["seeds"])
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    grid = "; ".join(
-        f"{name.replace('_', ' ')}: {', '.join(f'{value:g}' for value in values)}"
-        for name, values in about["grid"].items()
-    )
+    tried = {name: ", ".join(f"{v:g}" for v in values) for name, values in about["grid"].items()}
     return [
         "# The paper's experiments again",
         "",
@@ -136,7 +136,13 @@ def _beginning(about: dict[str, Any]) -> Text:
         "",
         *(["This is a quick run, in small.", ""] if about["quick"] else []),
         f"It took {_time(about['wall_seconds'])} ({_time(about['seconds'])} of processor time) for {_seeds(seeds)}, each with its own shuffle, split and random features.",
-        f"The loss is {about['loss']}, and cross validation has {about['folds']} folds and tries {grid}.",
+        f"Classes are learned with the logistic loss and numbers with the squared loss, by the paper's one rate for all features; cross-validation has {about['folds']} folds and tries, as [`dwindle tune`](tuning.md) does by itself:",
+        "",
+        f"- rates of {tried['rate']} times 1 / mean |x|^2, multiplied by {tried['pass_decay']} after each pass;",
+        f"- gravities of {tried['gravity']} times the one with which no weight would leave zero;",
+        f"- passes: {tried['passes']}, as many as stay within 100,000 examples;",
+        "- at the end no rest, or gravity alone for as many steps as there are examples: see [figure 1](#figure-1-features-left).",
+        "",
         f"Versions: {versions}.",
         "",
         f"Numbers are the median over {_seeds(seeds)}, and in brackets the least and the most."
@@ -205,7 +211,7 @@ def _table_1(results: Results) -> Text:
         counts = ("features", "train", "test")
         cells = [f"{getattr(row, name):,}" for name in counts]
         ours = [f"{here[name]:,}" for name in counts] if here else ["", "", ""]
-        source = SOURCES[here["source"]] if here else "private" if row.set == "Big_Ads" else ""
+        source = here["source"] if here else "private" if row.set == "Big_Ads" else ""
         pairs = [cell for pair in zip(cells, ours, strict=True) for cell in pair]
         rows.append((row.set, row.task, *pairs, source))
     head = ("set", "task", "features", "here", "train", "here", "test", "here", "ours is from")
@@ -248,17 +254,18 @@ def _figure_1_tables(results: Results) -> Iterable[Text]:
     cases = _cases(results)
     yield [
         "Features left, and how well the models do without gravity (dense) and with it (sparse).",
-        "Classification is measured by accuracy, regression (housing, zoo) by squared loss.",
+        "Classification is measured by accuracy, regression (housing, zoo) by squared loss; the constant counts as a feature and is never removed.",
         "",
         *_table(
-            ("set", "features", "dense keeps", "sparse keeps", "left"),
+            ("set", "features", "dense keeps", "sparse keeps", "left", "left without rest"),
             (
                 (
                     case,
                     _features(runs),
-                    words.count(spread(run["dense"]["kept"] for run in runs)),
-                    words.count(spread(run["sparse"]["kept"] for run in runs)),
+                    words.count(spread(run["dense"]["kept"] + 1 for run in runs)),
+                    words.count(spread(run["sparse"]["kept"] + 1 for run in runs)),
                     words.percent(left(runs)),
+                    words.percent(left(runs, "unrested")),
                 )
                 for case, runs in cases
             ),
@@ -271,7 +278,7 @@ def _figure_1_tables(results: Results) -> Iterable[Text]:
             "sparse",
             "dense, test",
             "sparse",
-            "sparse setting chosen most often",
+            "sparse setting",
         ),
         (
             (
@@ -319,15 +326,18 @@ def _score(runs: Sequence[Any], model: str, of: str) -> str:
 
 
 def _setting(runs: Sequence[Any]) -> str:
-    """In words, and of how many seeds."""
-    counted = Counter(tuple(sorted(run["sparse"]["setting"].items())) for run in runs)
-    items, times = max(counted.items(), key=lambda item: (item[1], item[0]))
-    setting = dict(items)
-    said = (
-        f"rate {setting['rate']:g}, decay {setting['pass_decay']:g}, "
-        f"passes {setting['passes']}, gravity {setting['gravity']:g}"
+    """The settings of the sparse models, over the seeds."""
+    all_of = [run["sparse"]["setting"] for run in runs]
+    rate, gravity = (words.number(spread(s[name] for s in all_of)) for name in ("rate", "gravity"))
+    decay, passes = (
+        " or ".join(f"{value:g}" for value in sorted({s[name] for s in all_of}))
+        for name in ("pass_decay", "passes")
     )
-    return said if len(runs) == 1 else f"{said} ({times} of {len(runs)})"
+    rested = sum(s["rest"] > 1 for s in all_of)
+    return (
+        f"rate {rate}, decay {decay}, passes {passes}, gravity {gravity}, "
+        f"a rest in {rested} of {len(runs)}"
+    )
 
 
 def _figure_2_tables(results: Results) -> Iterable[Text]:
