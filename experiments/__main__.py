@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -46,6 +47,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     results = (folder or HERE) / "results.json"
     text = (folder or DOCS) / "reproduction.md"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         found = run(plan, results.with_suffix(".journal"), given.jobs)
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from dwindle.learner import Learner
 from dwindle.losses import Logistic, Squared
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
-from dwindle.search import Grid, Score, Search, Setting, completed, trained
+from dwindle.search import MOST, Grid, Score, Search, Setting, completed, trained
 from experiments import data, peers
 
 RANDOM = 1000
@@ -79,7 +79,7 @@ FULL = Plan(
     grid=Grid(update=("plain",)),
     curve_folds=3,
     curve_grid=Grid(update=("plain",), pass_decay=(0.8,)),
-    strengths=14,
+    strengths=12,
     lines=(*KS, *THETAS, *OTHERS),
     peers=PEERS,
     rcv1=True,
@@ -157,7 +157,7 @@ def cost(unit: Unit) -> float:
         return {"lasso": 1.0, "l1-logistic": 1.5, "vw": 4.0, "ftrl": 3.0}[unit.what] * (
             1 + rows / 2000
         )
-    passes = max(p for p in (1, 3, 10, 30) if p == 1 or p * rows <= 100_000)
+    passes = max(p for p in (1, 3, 10, 30) if p == 1 or p * rows <= MOST)
     visits = rows * passes / 1000
     if unit.part == "sparsified":
         return visits * (0.7 if unit.what else 0.4) + 3
