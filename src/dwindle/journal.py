@@ -33,10 +33,9 @@ class Journal:
                     "command as it was, or remove the file to begin anew"
                 )
             self._done = dict(lines)
+            os.truncate(self.path, len(whole))
         else:
-            whole = _line({"about": said})
-        with self.path.open("wb") as file:
-            file.write(whole)
+            self.path.write_bytes(_line({"about": said}))
 
     def __contains__(self, name: str) -> bool:
         return name in self._done

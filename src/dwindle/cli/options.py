@@ -3,6 +3,7 @@
 import functools
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -77,6 +78,19 @@ def for_json(fields: dict[str, Any]) -> dict[str, Any]:
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in fields.items()
     }
+
+
+def asked_to_stop() -> list[int]:
+    """Where it will stand which signal asked the run to stop; a second one ends it at once."""
+    asked: list[int] = []
+
+    def stop(number: int, _frame: Any) -> None:
+        asked.append(number)
+        signal.signal(number, signal.SIG_DFL)  # who asks twice does not want to wait
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    return asked
 
 
 def told_in_one_line(command: Command) -> Command:
