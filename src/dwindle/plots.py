@@ -130,10 +130,15 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
     frontier = found.frontier()
     for each, name in zip(drawn, names, strict=True):
         _draw_frontier(each, name, found, measured, frontier)
+    # Less than one feature is a mean over folds: there the scale is linear, down to none.
+    least, most = (limit(score.kept for score in measured) for limit in (min, max))
+    scale: dict[str, Any] = {"linthresh": 1.0} if least < 1 else {}
+    for each in drawn:
+        each.set_xscale("symlog" if scale else "log", **scale)
+        each.set_xlim(-0.2 if scale else least / 1.5, max(1.5 * most, 1.2))
+        each.xaxis.set_major_formatter("{x:,.0f}")
     drawn[0].axhline(found.bound, color="black", linewidth=0.8, linestyle="--", label="bound")
-    drawn[0].legend(loc="lower right" if METRICS[found.metric] > 0 else "upper right")
-    drawn[-1].set_xscale(**_scale([score.kept for score in measured]))
-    drawn[-1].xaxis.set_major_formatter(LogFormatter())
+    drawn[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     drawn[-1].set_xlabel("features kept")
     return drawn
 
@@ -148,6 +153,17 @@ def _draw_frontier(
     axes.plot(*place(frontier), color=BLUE, marker="o", markersize=3, label="frontier")
     axes.plot(*place([found.dense]), "s", color=GREEN, markersize=8, label="best without gravity")
     axes.plot(*place([found.chosen]), "*", color=ORANGE, markersize=14, label="chosen")
+    kept, value = found.chosen.kept, getattr(found.chosen, name)
+    narrow = 30 * kept > max(score.kept for score in measured)  # no room to its right
+    axes.annotate(
+        f"{kept:,.0f} features, {value:.4g}",
+        (kept, value),
+        (0 if narrow else 10, (-28 if narrow else -14) * METRICS[name]),
+        textcoords="offset points",
+        ha="center" if narrow else "left",
+        va="top" if METRICS[name] > 0 else "bottom",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
+    )
     axes.set_ylabel({"auc": "AUC"}.get(name, name))
     axes.grid(alpha=0.3)
 

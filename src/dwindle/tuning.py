@@ -62,7 +62,7 @@ class Tuning:
 
     def check(self) -> None:
         """Refuse what no search could use."""
-        self.search(self.loss or Logistic()).check()
+        self.search(Logistic() if self.loss is None else self.loss).check()
         if self.jobs is not None and self.jobs < 1:
             raise ValueError(f"jobs must be 1 or more, got {self.jobs}")
 
@@ -133,7 +133,7 @@ def tune(
         if interrupted.checkpoint is not None:
             interrupted.checkpoint.unlink()  # it is one run of many, and is made anew
         raise Halted(path) from None
-    path.unlink()
+    path.unlink(missing_ok=True)
     return Tuned(found, summary)
 
 
@@ -169,16 +169,18 @@ def _found(
 
 
 def _about(examples: Sequence[Batch], loss: Any, tuning: Tuning) -> dict[str, Any]:
-    """All that decides what a run comes to, but for its own setting.
+    """All that decides what a run of a given name comes to, and when in it that is measured.
 
-    The metric and the tolerance only choose among runs.
+    What else is asked for may change: other rates and gravities are other runs, and the metric and
+    the tolerance only choose among them.
     """
+    grid = tuning.grid
     return {
         "data": _digest(examples),
         "loss": repr(loss),
         "folds": tuning.folds,
         "keep": tuning.keep,
-        "grid": tuning.grid._asdict(),
+        "measured": [grid.passes, grid.rest, grid.every],
     }
 
 

@@ -97,7 +97,11 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
             )
             picture.draw(tuned.found, report.note)
     except Halted as halted:
-        told = "repeat the command to go on" if halted.journal else "nothing was finished yet"
+        told = (
+            f"{halted.journal} is written: repeat the command to go on"
+            if halted.journal
+            else "nothing was finished yet"
+        )
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop[0])
     report.summary(tuned.summary, model)
