@@ -183,6 +183,15 @@ def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
     assert left[0].split()[:2] == ["kept", "accuracy"]
 
 
+def test_stopping_takes_the_bar_away_though_no_run_is_finished(data, tmp_path):
+    shown = Terminal("tune", data, "-m", tmp_path / "m", *FAST, "--passes", "1000000")
+    shown.read(until="runs")
+    shown.process.send_signal(signal.SIGINT)
+    assert shown.end() == 128 + signal.SIGINT
+    assert left_on(shown.written) == ["dwindle: stopped; nothing was finished yet", ""]
+    assert not list(tmp_path.iterdir())
+
+
 def stopped_after(n):
     """A question that is answered yes once so many runs are made, and where they are counted."""
     made = []
@@ -213,6 +222,23 @@ def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(d
     assert tuned.found == whole.found
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "whole"]
+
+
+def test_stopped_in_the_last_training_only_that_is_made_again(data, tmp_path):
+    tuning = Tuning(GRID, folds=3)
+    whole = tune([str(data)], tmp_path / "whole", tuning)
+    found = []
+    with pytest.raises(Halted) as halted:
+        tune(
+            [str(data)], tmp_path / "m", tuning, on_found=found.append, stopping=lambda: bool(found)
+        )
+    assert found == [whole.found]
+    assert halted.value.journal == tmp_path / "m.tuning"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.tuning", "whole"]
+    runs = []
+    tune([str(data)], tmp_path / "m", tuning, on_run=lambda *n: runs.append(n), on_note=str)
+    assert runs == [(RUNS, RUNS)]
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_threads_change_nothing(data, tmp_path):
@@ -390,7 +416,7 @@ def test_if_there_is_no_room_in_the_temporary_folder_that_is_told(data, tmp_path
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("dwindle.cache.TemporaryFile", full)
-    with pytest.raises(DataError, match="no room for a cache.*No space left.*set TMPDIR"):
+    with pytest.raises(DataError, match=r"no room for a cache.*No space left.*set TMPDIR"):
         tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
 
 

@@ -163,11 +163,11 @@ class Picture:
             return
         if self.path.absolute() == self.model.absolute():
             raise ValueError(f"--picture: {self.path} is the model: name another file")
-        if self.asked:
-            from dwindle.files import check_apart
-            from dwindle.stream import sources
+        from dwindle.files import check_apart
+        from dwindle.stream import sources
 
-            check_apart(self.path, sources(paths))
+        check_apart(self.path, sources(paths))
+        if self.asked:
             if not self.path.absolute().parent.is_dir():
                 raise ValueError(f"--picture: there is no folder {self.path.parent} to write to")
             if not _matplotlib():
