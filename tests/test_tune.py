@@ -183,6 +183,24 @@ def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
     assert left[0].split()[:2] == ["kept", "accuracy"]
 
 
+def test_who_asks_again_a_moment_later_does_not_wait():
+    code = """
+import time
+from dwindle.cli.options import asked_to_stop
+asked = asked_to_stop()
+print("ready", flush=True)
+while True:
+    time.sleep(0.01)  # a run that does not look whether it should stop
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == -signal.SIGTERM
+
+
 def test_stopping_takes_the_bar_away_though_no_run_is_finished(data, tmp_path):
     shown = Terminal("tune", data, "-m", tmp_path / "m", *FAST, "--passes", "1000000")
     shown.read(until="runs")
@@ -258,6 +276,7 @@ def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
         while not (tmp_path / "m.tuning").exists():
             time.sleep(0.01)
         process.send_signal(number)
+        process.send_signal(number)  # as `timeout` does, in one breath
         _, said = process.communicate()
     assert process.returncode == 128 + number
     assert said.splitlines()[-1] == (
