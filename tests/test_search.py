@@ -224,8 +224,16 @@ def test_without_gravity_nothing_is_tried_twice():
     made = grid.settings()
     assert len(made) == len(set(made)) == 2 * 2 * (1 + 3 * 2 * 2 * 2)
     assert [setting.gravity > 0 for setting in made] == sorted(s.gravity > 0 for s in made)
-    rounding = Grid((0.1,), (1.0,), (0.0,), (1,), (0.1,), ("plain",), ("rounding",), (1,), (0,))
-    assert rounding.settings()[0].shrinks
+
+
+@pytest.mark.parametrize(
+    "grid", [Grid(gravity=(0.01,)), Grid(threshold=(0.1,), gravity=(0.0,), shrinkage=("rounding",))]
+)
+def test_no_gravity_is_always_tried(grid):
+    once = grid._replace(rate=(0.3,), pass_decay=(1.0,), passes=(1,), rest=(1,))
+    found = Search(Logistic(), once, folds=3).run(batches())
+    assert [score.setting.shrinks for score in found.scores] == [False, True]
+    assert found.dense.setting == Setting(0.3)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +248,6 @@ def test_without_gravity_nothing_is_tried_twice():
             {"loss": Poisson(), "metric": "auc"},
             "metric auc needs labels of two classes, not Poisson",
         ),
-        ({"grid": Grid(gravity=(0.1,))}, "gravity must have 0 among its values"),
         ({"grid": Grid(rate=())}, "rate must have a value to try"),
         ({"grid": Grid(rate=(0.1, -1.0))}, "rate must be finite and above 0, got -1.0"),
         ({"grid": Grid(gravity=(0.0, math.nan))}, "gravity must be 0 or more"),

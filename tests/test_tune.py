@@ -268,6 +268,7 @@ def test_threads_change_nothing(data, tmp_path):
     assert all(each == found[0] for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
     args = ("tune", data, "-m", tmp_path / "m", *FAST, "--passes", "1000", "--no-picture")

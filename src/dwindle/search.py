@@ -54,7 +54,7 @@ class Setting(NamedTuple):
     @property
     def shrinks(self) -> bool:
         """Whether weights are pulled to zero at all."""
-        return self.gravity > 0 or self.shrinkage == "rounding"
+        return self.shrinkage == "rounding" or (self.gravity > 0 and self.shrinkage != "none")
 
     def check(self) -> None:
         """Refuse what no run could use."""
@@ -90,14 +90,12 @@ class Grid(NamedTuple):
                 raise ValueError(f"{name} must have a value to try")
             for value in values or ():
                 Setting(threshold=1.0)._replace(**{name: value}).check()
-        if self.gravity is not None and 0.0 not in self.gravity:
-            raise ValueError("gravity must have 0 among its values: the rest is compared with it")
 
     def settings(self) -> list[Setting]:
-        """All of them, those without gravity first."""
+        """All of them once; first those without shrinkage, which the others are compared with."""
         made = [Setting(*values) for values in itertools.product(*map(_given, self))]
-        alike = {_plainly(setting): None for setting in made}  # each once, in their order
-        return sorted(alike, key=lambda setting: setting.gravity > 0)
+        shrunk = [setting for setting in made if setting.shrinks]
+        return list(dict.fromkeys([*map(_unshrunk, made), *shrunk]))
 
 
 class Score(NamedTuple):
@@ -430,11 +428,9 @@ def _runs(settings: Sequence[Setting]) -> dict[str, list[Setting]]:
     return {name: sorted(run, key=lambda s: (s.passes, s.rest)) for name, run in runs.items()}
 
 
-def _plainly(setting: Setting) -> Setting:
-    """Without gravity there is nothing that these could change."""
-    if setting.shrinks:
-        return setting
-    return setting._replace(every=1, threshold=None, shrinkage="truncation", rest=0)
+def _unshrunk(setting: Setting) -> Setting:
+    """Without gravity there is nothing that the others could change."""
+    return setting._replace(gravity=0.0, every=1, threshold=None, shrinkage="truncation", rest=0)
 
 
 def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:

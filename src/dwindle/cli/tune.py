@@ -117,8 +117,6 @@ def _tuning(settings: dict[str, Any]) -> Any:
     for name in Grid._fields:
         if (text := settings.pop(name, None)) is not None:
             tried[name] = _several(name, text, kinds.get(name, float))
-    if "gravity" in tried:
-        tried["gravity"] = (0.0, *tried["gravity"])
     if "threshold" in tried:
         tried["threshold"] = tuple(None if t == math.inf else t for t in tried["threshold"])
     return Tuning(
