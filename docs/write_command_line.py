@@ -17,6 +17,7 @@ HEAD = """# The command line
 
 ```
 dwindle train train.vw --gravity 1e-5 --model ads.parquet
+dwindle tune train.vw --model ads.parquet
 dwindle evaluate ads.parquet test.vw
 dwindle predict ads.parquet test.vw --proba > chances.txt
 dwindle inspect ads.parquet --top 20
@@ -30,9 +31,10 @@ A bad line stops a run with one line, `file:line: what was expected, what was fo
 With `--passes` text is parsed once: later passes read what was parsed from a temporary file, in the folder that TMPDIR names; nothing is left of it, whatever ends the run.
 With `--holdout` every N-th example, or a file, is not learned from but measured on after each pass; the run ends when that gets no better, and the model is that of the best pass.
 Ctrl-C writes a checkpoint and says how to resume; a run killed and resumed gives the same model to the bit.
+`dwindle tune` finds the settings by itself, see [how](tuning.md); stopped, the same command goes on.
 
 A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first, so that `pandas.read_parquet("ads.parquet")` shows it.
-In Python the same is `dwindle.training.train`, `dwindle.predicting.predict` and `evaluate`, `dwindle.converting.convert`, and `dwindle.model.Model.load`.
+In Python the same is `dwindle.training.train`, `dwindle.tuning.tune`, `dwindle.predicting.predict` and `evaluate`, `dwindle.converting.convert`, and `dwindle.model.Model.load`.
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples.
 Every figure in it was measured before learning: *loss* is the mean so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.

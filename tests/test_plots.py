@@ -14,7 +14,8 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from dwindle.plots import BLUE, LONGEST, ORANGE, Point, path, plot_path, plot_weights
+from dwindle.plots import BLUE, LONGEST, ORANGE, Point, path, plot_frontier, plot_path, plot_weights
+from dwindle.search import Found, Score, Setting
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +87,47 @@ def test_a_path_is_drawn_with_zeros_or_without(first, last):
     assert above.get_ylabel() == "accuracy"
     assert (below.get_xlabel(), below.get_ylabel()) == ("gravity", "features kept")
     assert png(above).startswith(b"\x89PNG")
+
+
+def score(kept, accuracy, auc, gravity=0.0, loss=1.0):
+    return Score(Setting(gravity=gravity), accuracy, auc, loss, kept, 0.01)
+
+
+def test_a_frontier_is_drawn_with_the_bound_and_the_chosen_point():
+    dense, chosen = score(1000, 0.9, 0.95), score(50, 0.895, 0.94, 1e-3)
+    others = [score(3, 0.6, 0.7, 0.1), score(60, 0.7, 0.8, 1e-4), score(100, 0.91, 0.9, 1e-5)]
+    diverged = Score(Setting(rate=9.0), -np.inf, -np.inf, np.inf, np.nan, np.nan)
+    found = Found("accuracy", dense, chosen, 0.891, [dense, chosen, *others, diverged])
+    above, below = plot_frontier(found)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in above.lines}
+    assert drawn["a setting"] == [[s.kept, s.accuracy] for s in (dense, chosen, *others)]
+    assert drawn["frontier"] == [[3, 0.6], [50, 0.895], [100, 0.91]]
+    assert drawn["best without gravity"] == [[1000, 0.9]]
+    assert drawn["chosen"] == [[50, 0.895]]
+    assert [y for _, y in drawn["bound"]] == [0.891, 0.891]
+    assert below.lines[1].get_ydata().tolist() == [0.7, 0.94, 0.9]
+    assert (above.get_ylabel(), below.get_ylabel()) == ("accuracy", "AUC")
+    assert below.get_xlabel() == "features kept"
+    assert [text.get_text() for text in above.texts] == ["50 features, 0.895"]
+    assert above.get_xscale() == "log"
+    assert png(above).startswith(b"\x89PNG")
+
+
+def test_numbers_have_one_picture_in_which_the_frontier_goes_down():
+    points = [score(kept, np.nan, np.nan, loss=loss) for kept, loss in ((0, 9), (3, 2), (40, 1.9))]
+    _, axes = plt.subplots()
+    [drawn] = plot_frontier(Found("loss", points[2], points[1], 2.1, points), axes=axes)
+    assert drawn is axes
+    assert drawn.lines[1].get_xydata().tolist() == [[0, 9], [3, 2], [40, 1.9]]
+    assert drawn.get_xscale() == "symlog"
+    assert drawn.get_xlim() == (-0.2, 60)
+    assert drawn.get_ylabel() == "loss"
+
+
+def test_the_other_picture_is_of_the_accuracy_if_the_metric_is_the_auc():
+    one = score(7, 0.8, 0.9)
+    axes = plot_frontier(Found("auc", one, one, 0.89, [one]))
+    assert [each.get_ylabel() for each in axes] == ["AUC", "accuracy"]
 
 
 def test_pictures_go_where_they_are_told():

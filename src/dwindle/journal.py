@@ -9,12 +9,15 @@ from typing import Any
 
 from dwindle.errors import DataError
 
+BEGIN = b'{"about": '
+
 
 class Journal:
     """Results by name, each written to the file as soon as it is there.
 
-    The first line says what the work is ``about``. A file about other work is not gone on with: it
-    is refused by name. A last line that was cut short is as if it had not been written.
+    The first line says what the work is ``about``. A file in which other work is finished is not
+    gone on with: it is refused by name. A last line that was cut short is as if it had not been
+    written. Until something is finished there is no file.
     """
 
     def __init__(self, path: str | os.PathLike[str], about: Any) -> None:
@@ -22,22 +25,20 @@ class Journal:
         self._done: dict[str, Any] = {}
         self._lock = Lock()
         said = json.loads(json.dumps(about))  # as it reads back
-        whole = b""
-        if self.path.exists():
-            text = self.path.read_bytes()
-            whole = text[: text.rfind(b"\n") + 1]
-        if whole:
+        text = self.path.read_bytes() if self.path.exists() else b""
+        if not text.startswith(BEGIN[: len(text)]):
+            raise self._foreign()
+        if whole := text[: text.rfind(b"\n") + 1]:
             first, *lines = map(self._read, whole.splitlines())
-            if first != {"about": said}:
+            if lines and first != {"about": said}:
                 raise DataError(
                     f"{self.path}: was written with other settings or other data: repeat the "
                     "command as it was, or remove the file to begin anew"
                 )
             self._done = dict(lines)
-        else:
-            whole = _line({"about": said})
-        with self.path.open("wb") as file:
-            file.write(whole)
+        self._head = b"" if self._done else _line({"about": said})
+        if text:
+            os.truncate(self.path, len(whole) if self._done else 0)
 
     def __contains__(self, name: str) -> bool:
         return name in self._done
@@ -57,7 +58,8 @@ class Journal:
         with self._lock:
             self._done[name] = json.loads(line)[1]
             with self.path.open("ab") as file:
-                file.write(line)
+                file.write(self._head + line)
+            self._head = b""
 
     def remove(self) -> None:
         """All is finished: the file is gone."""
@@ -67,9 +69,10 @@ class Journal:
         try:
             return json.loads(line)
         except ValueError:
-            raise DataError(
-                f"{self.path}: is not a journal of this program: remove it to begin anew"
-            ) from None
+            raise self._foreign() from None
+
+    def _foreign(self) -> DataError:
+        return DataError(f"{self.path}: is not a journal of this program: remove it to begin anew")
 
 
 def _line(value: Any) -> bytes:

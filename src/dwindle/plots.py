@@ -18,9 +18,10 @@ from dwindle.learner import Learner
 from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import auc
 from dwindle.model import Model
+from dwindle.search import METRICS, Found, Score
 from dwindle.shrinkage import Truncation
 
-BLUE, ORANGE = "#0072B2", "#D55E00"
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 LONGEST = 32  # characters of a name
 GRAVITIES = tuple(10.0 ** (k / 2) for k in range(-12, -3))
 
@@ -109,6 +110,62 @@ def plot_weights(model: Learner | Model, top: int = 20, axes: Any = None) -> Axe
     others = len(weights) - len(names)
     drawn.set_ylabel(f"feature ({others:,} more)" if others else "feature")
     return drawn
+
+
+def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
+    """Draw how good each setting of a search is against the features it keeps.
+
+    The line is the frontier, what no other setting beats in both; below the dashed line is what is
+    too much worse than the best without gravity. Two classes have a second picture, of the AUC (of
+    the accuracy if the metric is the AUC). Returns the axes, which may be given.
+    """
+    other = "accuracy" if found.metric == "auc" else "auc"
+    has_other = not np.isnan(getattr(found.dense, other))
+    names = [found.metric, *([other] if has_other else [])]
+    if axes is None:
+        size = (6.4, 1.4 + 2.4 * len(names))
+        _, axes = plt.subplots(len(names), 1, sharex=True, figsize=size, layout="constrained")
+    drawn: tuple[Axes, ...] = tuple(np.atleast_1d(axes))
+    measured = [score for score in found.scores if not np.isnan(score.kept)]
+    frontier = found.frontier()
+    for each, name in zip(drawn, names, strict=True):
+        _draw_frontier(each, name, found, measured, frontier)
+    # Less than one feature is a mean over folds: there the scale is linear, down to none.
+    least, most = (limit(score.kept for score in measured) for limit in (min, max))
+    scale: dict[str, Any] = {"linthresh": 1.0} if least < 1 else {}
+    for each in drawn:
+        each.set_xscale("symlog" if scale else "log", **scale)
+        each.set_xlim(-0.2 if scale else least / 1.5, max(1.5 * most, 1.2))
+        each.xaxis.set_major_formatter("{x:,.0f}")
+    drawn[0].axhline(found.bound, color="black", linewidth=0.8, linestyle="--", label="bound")
+    drawn[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    drawn[-1].set_xlabel("features kept")
+    return drawn
+
+
+def _draw_frontier(
+    axes: Axes, name: str, found: Found, measured: Sequence[Score], frontier: Sequence[Score]
+) -> None:
+    def place(scores: Sequence[Score]) -> tuple[list[float], list[float]]:
+        return [score.kept for score in scores], [getattr(score, name) for score in scores]
+
+    axes.plot(*place(measured), ".", color="grey", alpha=0.3, label="a setting")
+    axes.plot(*place(frontier), color=BLUE, marker="o", markersize=3, label="frontier")
+    axes.plot(*place([found.dense]), "s", color=GREEN, markersize=8, label="best without gravity")
+    axes.plot(*place([found.chosen]), "*", color=ORANGE, markersize=14, label="chosen")
+    kept, value = found.chosen.kept, getattr(found.chosen, name)
+    narrow = 30 * kept > max(score.kept for score in measured)  # no room to its right
+    axes.annotate(
+        f"{kept:,.0f} features, {value:.4g}",
+        (kept, value),
+        (0 if narrow else 10, (-28 if narrow else -14) * METRICS[name]),
+        textcoords="offset points",
+        ha="center" if narrow else "left",
+        va="top" if METRICS[name] > 0 else "bottom",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
+    )
+    axes.set_ylabel({"auc": "AUC"}.get(name, name))
+    axes.grid(alpha=0.3)
 
 
 def _scale(numbers: Sequence[float]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from dwindle.choices import schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError, DivergedError
 from dwindle.journal import Journal
 from dwindle.learner import Learner
-from dwindle.losses import Hinge, Logistic
+from dwindle.losses import Hinge, Logistic, Squared
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
@@ -51,6 +51,18 @@ class Setting(NamedTuple):
     passes: int = 1
     rest: int = 0
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether weights are pulled to zero at all."""
+        return self.shrinkage == "rounding" or (self.gravity > 0 and self.shrinkage != "none")
+
+    def check(self) -> None:
+        """Refuse what no run could use."""
+        for name, least in (("passes", 1), ("rest", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
+        self.learner(Squared())
+
     def learner(self, loss: Any) -> Learner:
         """One that knows nothing yet."""
         given = self.shrinkage, self.gravity, self.every, self.threshold
@@ -71,11 +83,19 @@ class Grid(NamedTuple):
     passes: tuple[int, ...] | None = None
     rest: tuple[int, ...] | None = None
 
+    def check(self) -> None:
+        """Refuse values that no run could use."""
+        for name, values in self._asdict().items():
+            if values is not None and not values:
+                raise ValueError(f"{name} must have a value to try")
+            for value in values or ():
+                Setting(threshold=1.0)._replace(**{name: value}).check()
+
     def settings(self) -> list[Setting]:
-        """All of them, those without gravity first."""
+        """All of them once; first those without shrinkage, which the others are compared with."""
         made = [Setting(*values) for values in itertools.product(*map(_given, self))]
-        alike = {_plainly(setting): None for setting in made}  # each once, in their order
-        return sorted(alike, key=lambda setting: setting.gravity > 0)
+        shrunk = [setting for setting in made if setting.shrinks]
+        return list(dict.fromkeys([*map(_unshrunk, made), *shrunk]))
 
 
 class Score(NamedTuple):
@@ -97,6 +117,17 @@ class Found(NamedTuple):
     chosen: Score
     bound: float  # what the chosen one's metric had to reach
     scores: list[Score]
+
+    def frontier(self) -> list[Score]:
+        """The scores that no other beats in features kept and metric, the sparsest first."""
+        measured = (each for each in self.scores if not math.isnan(each.kept))
+        best = -math.inf
+        found = []
+        for score in sorted(measured, key=lambda each: (each.kept, -good(each, self.metric))):
+            if good(score, self.metric) > best:
+                best = good(score, self.metric)
+                found.append(score)
+        return found
 
 
 class Stopped(Exception):  # noqa: N818  (it is not an error)
@@ -129,11 +160,9 @@ class Search:
         if self.metric in {"accuracy", "auc"} and not self._ranks:
             name = type(self.loss).__name__
             raise ValueError(f"metric {self.metric} needs labels of two classes, not {name}")
-        if self.grid.gravity is not None and 0.0 not in self.grid.gravity:
-            raise ValueError("gravity must have 0 among its values: the rest is compared with it")
-        for name, values in self.grid._asdict().items():
-            if values is not None and not values:
-                raise ValueError(f"{name} must have a value to try")
+        if self.keep is not None and self.keep < 0:
+            raise ValueError(f"keep must be 0 or more, got {self.keep}")
+        self.grid.check()
 
     def run(
         self,
@@ -207,7 +236,10 @@ class Search:
         done = total - len(waiting)
         on_run(done, total)
         for name, fold, result in _in_parallel(
-            lambda name, fold: self._try(data, runs[name], fold), waiting, jobs, stopping
+            lambda name, fold: self._try(data, runs[name], fold, stopping),
+            waiting,
+            jobs,
+            stopping,
         ):
             found[name][fold] = result
             if journal is not None:
@@ -216,13 +248,21 @@ class Search:
             on_run(done, total)
         return found
 
-    def _try(self, data: "_Folds", run: Sequence[Setting], fold: int) -> list[list[float] | None]:
+    def _try(
+        self,
+        data: "_Folds",
+        run: Sequence[Setting],
+        fold: int,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> list[list[float] | None]:
         """What each setting of a run, which differ in passes and rest, comes to on a fold."""
         learner = run[0].learner(self.loss)
         found: dict[Setting, list[float] | None] = dict.fromkeys(run)  # None: it diverged
         try:
             for number in range(1, run[-1].passes + 1):
                 for batch in data.learned(fold):
+                    if stopping():
+                        raise Stopped
                     learner.learn(batch)
                 learner.next_pass()
                 for setting in run:
@@ -238,10 +278,9 @@ class Search:
         # A model cut to its heaviest features is another model; uncut, it is the learner.
         model = learner if self.keep is None else Model.of(learner, keep=self.keep)
         p, label, weight = data.predicted(model, fold)
-        if not np.isfinite(p).all():
-            raise DivergedError("a prediction is not finite")
-        value = kernels.values.of(self.loss)(self.loss, p, label)
-        loss = float(np.average(value, weights=weight))
+        loss = float(np.average(kernels.values.of(self.loss)(self.loss, p, label), weights=weight))
+        if not (np.isfinite(p).all() and np.isfinite(loss)):
+            raise DivergedError("a prediction is not finite, or its loss is not")
         ranks = (accuracy(p, label, weight), auc(p, label, weight)) if self._ranks else (0.0, 0.0)
         return [float(weight.sum()), *ranks, loss, float(len(model))]
 
@@ -253,27 +292,29 @@ class Search:
         by_name = {"accuracy": right, "auc": ranked, "loss": loss}
         if not self._ranks:
             right = ranked = np.full(len(weight), np.nan)
-        spread = float(np.nanstd(by_name[self.measure], ddof=1) / math.sqrt(len(weight)))
+        measured = by_name[self.measure]
+        measured = measured[~np.isnan(measured)]  # a fold of one class has no AUC
+        ranked = ranked[~np.isnan(ranked)]
         return Score(
             setting,
             float(np.average(right, weights=weight)),
-            float(np.nanmean(ranked)) if not np.isnan(ranked).all() else math.nan,
+            float(ranked.mean()) if len(ranked) else math.nan,
             float(np.average(loss, weights=weight)),
             float(kept.mean()),
-            spread,
+            float(measured.std(ddof=1) / math.sqrt(len(measured)))
+            if len(measured) > 1
+            else math.nan,
         )
 
     def choose(self, scores: list[Score]) -> Found:
         """The best without shrinkage, and the sparsest that is about as good."""
         metric = self.measure
         sign = METRICS[metric]
-
-        def good(score: Score) -> float:
-            value = sign * float(getattr(score, metric))
-            return -math.inf if math.isnan(value) else value
-
-        dense = max((each for each in scores if not each.setting.gravity), key=good)
-        if good(dense) == -math.inf:
+        dense = max(
+            (each for each in scores if not each.setting.shrinks),
+            key=lambda each: good(each, metric),
+        )
+        if good(dense, metric) == -math.inf:
             raise DataError(
                 "every run without gravity diverged or could not be measured: "
                 "try smaller rates, or scale the features"
@@ -281,11 +322,17 @@ class Search:
         best = getattr(dense, metric)
         bound = best - sign * self.tolerance * abs(best)
         if self.keep is None:
-            enough = [each for each in scores if good(each) >= sign * bound]
-            chosen = min(enough, key=lambda each: (each.kept, -good(each)))
+            enough = [each for each in scores if good(each, metric) >= sign * bound]
+            chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
         else:
-            chosen = max(scores, key=lambda each: (good(each), -each.kept))
+            chosen = max(scores, key=lambda each: (good(each, metric), -each.kept))
         return Found(metric, dense, chosen, bound, scores)
+
+
+def good(score: Score, metric: str) -> float:
+    """The metric, turned so that more is better; least of all if there is none."""
+    value = METRICS[metric] * float(getattr(score, metric))
+    return -math.inf if math.isnan(value) else value
 
 
 def trained(examples: Sequence[Batch], setting: Setting, loss: Any) -> Learner:
@@ -370,16 +417,19 @@ def _in_parallel(
     todo = iter(waiting)
     with ThreadPoolExecutor(jobs) as threads:
         going: dict[Future[Any], tuple[str, int]] = {}
-        while True:
-            if stopping():
-                raise Stopped
-            for name, fold in itertools.islice(todo, 2 * jobs - len(going)):
-                going[threads.submit(work, name, fold)] = name, fold
-            if not going:
-                return
-            done, _ = wait(going, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield *going.pop(future), future.result()
+        try:
+            while True:
+                if stopping():
+                    raise Stopped
+                for name, fold in itertools.islice(todo, 2 * jobs - len(going)):
+                    going[threads.submit(work, name, fold)] = name, fold
+                if not going:
+                    return
+                done, _ = wait(going, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield *going.pop(future), future.result()
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)  # what has not begun need not
 
 
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
@@ -395,11 +445,9 @@ def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     return {name: sorted(run, key=lambda s: (s.passes, s.rest)) for name, run in runs.items()}
 
 
-def _plainly(setting: Setting) -> Setting:
-    """Without gravity there is nothing that these could change."""
-    if setting.gravity or setting.shrinkage == "rounding":
-        return setting
-    return setting._replace(every=1, threshold=None, shrinkage="truncation", rest=0)
+def _unshrunk(setting: Setting) -> Setting:
+    """Without gravity there is nothing that the others could change."""
+    return setting._replace(gravity=0.0, every=1, threshold=None, shrinkage="truncation", rest=0)
 
 
 def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:

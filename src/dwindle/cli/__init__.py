@@ -13,6 +13,7 @@ import dwindle
 
 COMMANDS = {
     "train": "Learn a sparse model from files, folders or a pipe.",
+    "tune": "Find good settings by cross-validation, then train.",
     "predict": "Print one prediction a line.",
     "evaluate": "Print how good a model is on labelled data.",
     "inspect": "Show what a model kept and what it was made with.",

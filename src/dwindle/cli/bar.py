@@ -1,6 +1,7 @@
 """The bar at the bottom of a terminal; imported only where one is shown, for Rich takes a while."""
 
 from datetime import timedelta
+from typing import Any
 
 from rich.console import Console, ConsoleOptions
 from rich.progress import (
@@ -10,6 +11,7 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
+    TaskID,
     TaskProgressColumn,
     TextColumn,
 )
@@ -29,7 +31,7 @@ PLAIN = Theme(
 
 
 class Bar:
-    """How much of the data has been read, how fast, and how long the rest will take.
+    """How much of the work is done, how fast, and how long the rest will take.
 
     It stays below the lines that are printed, and is gone at the end.
     """
@@ -42,7 +44,9 @@ class Bar:
             redirect_stdout=False,  # results go there, perhaps to a file
         )
         self._examples = self._progress.add_task("examples", total=None, visible=False)
-        self._data = self._progress.add_task("data", total=None, count="", place="")
+        self._data = self._progress.add_task("data", total=None, visible=False, count="", place="")
+        self._runs = self._progress.add_task("runs", visible=False)
+        self._shown: TaskID | None = None
 
     def line(self, text: str) -> None:
         """Print a line above the bar."""
@@ -50,6 +54,9 @@ class Bar:
 
     def place(self, position: Position) -> None:
         """Show that the data has been read so far."""
+        if self._shown != self._data:
+            self._progress.reset(self._examples)
+            self._turn_to(self._data, self._of_data(position), count="", place="")
         self._progress.update(self._examples, completed=position.examples)
         self._progress.update(
             self._data,
@@ -58,15 +65,28 @@ class Bar:
             count=f"{position.examples:,} examples",
             place=f"pass {position.pass_number}/{position.passes}",
         )
-        if not self._progress.live.is_started:
-            self._progress.columns = self._columns(position)
-            self._progress.start()
+        self._progress.start()
+
+    def runs(self, done: int, total: int) -> None:
+        """Show that so many runs are made."""
+        if self._shown != self._runs:
+            self._turn_to(self._runs, _OF_RUNS, completed=done, total=total)
+        self._progress.update(self._runs, completed=done)
+        self._progress.start()
 
     def close(self) -> None:
         """Take it away."""
         self._progress.stop()
 
-    def _columns(self, position: Position) -> tuple[ProgressColumn, ...]:
+    def _turn_to(self, task: TaskID, columns: tuple[ProgressColumn, ...], **begun: Any) -> None:
+        """From here on the bar is of this, however far it has ``begun``."""
+        if self._shown is not None:
+            self._progress.update(self._shown, visible=False)
+        self._shown = task
+        self._progress.columns = columns
+        self._progress.reset(task, visible=True, **begun)
+
+    def _of_data(self, position: Position) -> tuple[ProgressColumn, ...]:
         speed = _Speed(self._progress.tasks[0])
         place = [TextColumn("{task.fields[place]}")] if position.passes > 1 else []
         if position.total is None:
@@ -126,3 +146,11 @@ class _Time(ProgressColumn):
         left = task.time_remaining
         seconds, word = (task.elapsed or 0.0, "") if left is None else (left, " left")
         return Text(f"{timedelta(seconds=seconds) // A_SECOND * A_SECOND}{word}")
+
+
+_OF_RUNS = (
+    BarColumn(None, table_column=Column(max_width=LONGEST)),
+    TaskProgressColumn(),
+    TextColumn("{task.completed:,.0f}/{task.total:,.0f} runs"),
+    _Time(),
+)

@@ -3,7 +3,9 @@
 import functools
 import math
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ import click
 from dwindle.errors import DataError, DivergedError
 
 FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
+AT_ONCE = 0.2  # seconds
 
 Command = Callable[..., Any]
 
@@ -77,6 +80,29 @@ def for_json(fields: dict[str, Any]) -> dict[str, Any]:
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in fields.items()
     }
+
+
+def asked_to_stop() -> list[int]:
+    """Where it will stand which signal asked the run to stop; a later one ends it at once.
+
+    ``timeout`` sends its signal to the command and then to all of its group, which is one question
+    and not two.
+    """
+    asked: list[int] = []
+    since = 0.0
+
+    def stop(number: int, _frame: Any) -> None:
+        nonlocal since
+        if not asked:
+            since = time.monotonic()
+        elif time.monotonic() > since + AT_ONCE:  # who asks twice does not want to wait
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        asked.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    return asked
 
 
 def told_in_one_line(command: Command) -> Command:

@@ -15,7 +15,7 @@ from dwindle.rows import HEADINGS
 
 
 class Screen(Protocol):
-    """Where lines are printed, and where it is shown how far the data has been read."""
+    """Where lines are printed, and where it is shown how far the work has come."""
 
     def line(self, text: str) -> None:
         """Print a line."""
@@ -23,9 +23,15 @@ class Screen(Protocol):
     def place(self, position: Any) -> None:
         """The data has been read so far."""
 
+    def runs(self, done: int, total: int) -> None:
+        """So many runs are made."""
+
 
 class Log:
     """Standard error, without a bar."""
+
+    def __init__(self) -> None:
+        self._tenths = 0  # of the runs, that were told
 
     def line(self, text: str) -> None:
         """Print a line."""
@@ -33,6 +39,13 @@ class Log:
 
     def place(self, position: Any) -> None:
         """Of no interest."""
+
+    def runs(self, done: int, total: int) -> None:
+        """Tell it now and then."""
+        tenths = 10 * done // max(total, 1)
+        if tenths > self._tenths:
+            self.line(f"{done:,} of {total:,} runs")
+        self._tenths = tenths
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """``dwindle train``: the face of `dwindle.training.train`."""
 
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from dwindle.choices import (
     shrinkage_called,
     update_called,
 )
-from dwindle.cli.options import data, features, reading, told_in_one_line
+from dwindle.cli.options import asked_to_stop, data, features, reading, told_in_one_line
 from dwindle.cli.report import Report, screen
 
 # Which options make up which setting: on --resume, those not given are the checkpoint's.
@@ -102,14 +101,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
     training = _training(settings)
     if resume:
         _complete(training, ctx, Path(model + ".checkpoint"), quiet=quiet)
-    asked_to_stop: list[int] = []
-
-    def stop(number: int, _frame: Any) -> None:
-        asked_to_stop.append(number)
-        signal.signal(number, signal.SIG_DFL)  # who asks twice does not want to wait
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    stop = asked_to_stop()
     try:
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, as_json=as_json, quiet=quiet)
@@ -122,7 +114,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
                 on_batch=shown.place,
                 on_pass=report.measured,
                 on_note=report.note,
-                stopping=lambda: bool(asked_to_stop),
+                stopping=lambda: bool(stop),
             )
     except Interrupted as interrupted:
         told = (
@@ -131,7 +123,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
             else "nothing was learned yet"
         )
         click.echo(f"dwindle: stopped; {told}", err=True)
-        sys.exit(128 + asked_to_stop[0])
+        sys.exit(128 + stop[0])
     report.summary(summary, model)
 
 

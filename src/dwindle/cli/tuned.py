@@ -1,0 +1,120 @@
+"""What a search came to, as it is told."""
+
+import json
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from dwindle.cli import report
+from dwindle.cli.options import for_json
+
+ROWS = 15  # at most, of the table
+NAMES = {"accuracy": "accuracy", "auc": "AUC", "loss": "loss"}
+# Options of `tune` that are the same options of `train`; the rest is the setting.
+SHARED = (
+    "loss", "keep", "skip_bad", "format_", "label_column", "weight_column", "interactions", "ignore"
+)  # fmt: skip
+USUAL = {"loss": "auto", "label_column": "label"}
+
+
+class Report(report.Report):
+    """The frontier and the choice, and then the training's summary."""
+
+    def found(self, found: Any, options: Mapping[str, Any]) -> None:
+        """What the search came to, as ``options`` asked for it."""
+        command = command_line(found.chosen.setting, options)
+        if self.as_json:
+            for score in found.scores:
+                click.echo(json.dumps(_fields(score)))
+            told = {"metric": found.metric, "bound": found.bound, "command": command}
+            told |= {"dense": _fields(found.dense), "chosen": _fields(found.chosen)}
+            click.echo(json.dumps(told))
+        elif not self.quiet:
+            within = options["tolerance"] if options["keep"] is None else None
+            for line in (*table(found), "", *_choice(found, within), f"command       {command}"):
+                self.screen.line(line)
+
+
+def command_line(setting: Any, options: Mapping[str, Any]) -> str:
+    """The ``dwindle train`` that makes the same model: what is not usual is said."""
+    said = {name: options[name] for name in SHARED if options[name] != USUAL.get(name)}
+    usual = type(setting)()._asdict()
+    said |= {name: value for name, value in setting._asdict().items() if value != usual[name]}
+    words = ["dwindle", "train", *options["data"], "--model", options["model"]]
+    for name, value in said.items():
+        option = "--" + name.strip("_").replace("_", "-")
+        for each in value if isinstance(value, tuple) else (value,):
+            if each is True:
+                words.append(option)
+            elif each is not False:
+                words += [option, str(each)]
+    return shlex.join(words)
+
+
+def table(found: Any) -> Iterator[str]:
+    """The frontier, and the best without gravity, which may be behind it."""
+    shown = _thinned(found)
+    other = "accuracy" if found.metric == "auc" else "auc"
+    others = [other] if not math.isnan(getattr(found.dense, other)) else []
+    settings = [score.setting._asdict() for score in found.scores]
+    varied = [name for name in settings[0] if len({each[name] for each in settings}) > 1]
+    names = ["kept", f"{NAMES[found.metric]} ± error", *(NAMES[name] for name in others)]
+    rows = [[*names, *(name.replace("_", "-") for name in varied), ""]]
+    for score in shown:
+        mark = " chosen" if score == found.chosen else " dense" if score == found.dense else ""
+        metric = f"{_number(getattr(score, found.metric))} ± {_number(score.spread)}"
+        setting = (getattr(score.setting, name) for name in varied)
+        rows.append(
+            [
+                f"{score.kept:,.1f}".removesuffix(".0"),
+                metric,
+                *(_number(getattr(score, name)) for name in others),
+                *map(_value, setting),
+                mark,
+            ]
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for *row, mark in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=False))
+        yield f"{'  '.join(cells)}{mark}"
+
+
+def _thinned(found: Any) -> Sequence[Any]:
+    """Of the frontier as many as fit, with the chosen one; the sparsest first."""
+    marked = [found.chosen, found.dense]
+    frontier = [score for score in found.frontier() if score not in marked]
+    room = ROWS - len(marked)
+    if len(frontier) > room:
+        frontier = [frontier[k * (len(frontier) - 1) // (room - 1)] for k in range(room)]
+    distinct = {id(score): score for score in (*frontier, *marked)}
+    return sorted(distinct.values(), key=lambda score: score.kept)
+
+
+def _choice(found: Any, within: str | None) -> Iterator[str]:
+    name = NAMES[found.metric]
+
+    def told(score: Any) -> str:
+        return f"{name} {_number(getattr(score, found.metric))}, {score.kept:,.0f} features"
+
+    yield f"dense         {told(found.dense)}: the best without gravity"
+    if within is not None:
+        yield f"bound         {name} {_number(found.bound)}: {within} worse"
+    yield f"chosen        {told(found.chosen)}"
+
+
+def _fields(score: Any) -> dict[str, Any]:
+    fields = score._asdict()
+    return for_json(fields.pop("setting")._asdict() | fields)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.5g}"
+
+
+def _value(setting: Any) -> str:
+    if setting is None:
+        return "all"
+    return f"{setting:g}" if isinstance(setting, float) else str(setting)

@@ -1,0 +1,242 @@
+"""From data to the sparsest model that is about as good as the best: behind ``dwindle tune``."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from warnings import warn
+
+import numpy as np
+import xxhash
+
+from dwindle.batch import Batch
+from dwindle.cache import Cache
+from dwindle.choices import schedule_of, shrinkage_called, update_called
+from dwindle.errors import DataError
+from dwindle.files import check_apart
+from dwindle.formats.block import Parsed, blaming
+from dwindle.journal import Journal
+from dwindle.labels import Labels
+from dwindle.learner import Learner
+from dwindle.losses import Logistic
+from dwindle.rows import Row
+from dwindle.search import Found, Grid, Search, Setting, Stopped
+from dwindle.stream import Position, Reading, once_only, read, size, sources
+from dwindle.training import Interrupted, Summary, Training, train
+
+
+@dataclass
+class Tuning:
+    """What to try, and what is wanted of the model."""
+
+    grid: Grid = field(default_factory=Grid)
+    loss: Any = None  # by the labels
+    metric: str | None = None  # accuracy if labels are of two classes, else the loss
+    folds: int = 10
+    tolerance: float = 0.01
+    keep: int | None = None
+    skip_bad: bool = False
+    reading: Reading = field(default_factory=Reading)
+    jobs: int | None = None  # as many as there are cores
+
+    def search(self, loss: Any) -> Search:
+        """What finds the setting."""
+        return Search(loss, self.grid, self.metric, self.folds, self.tolerance, self.keep)
+
+    def training(self, setting: Setting) -> Training:
+        """What makes the model with a setting."""
+        shrinkage = setting.shrinkage, setting.gravity, setting.every, setting.threshold
+        return Training(
+            loss=self.loss,
+            shrinkage=shrinkage_called(*shrinkage),
+            update=update_called(setting.update),
+            rate=schedule_of(setting.rate, 0.0, setting.pass_decay),
+            passes=setting.passes,
+            rest=setting.rest,
+            keep=self.keep,
+            skip_bad=self.skip_bad,
+            reading=self.reading,
+        )
+
+    def check(self) -> None:
+        """Refuse what no search could use."""
+        self.search(Logistic() if self.loss is None else self.loss).check()
+        if self.jobs is not None and self.jobs < 1:
+            raise ValueError(f"jobs must be 1 or more, got {self.jobs}")
+
+
+@dataclass
+class Tuned:
+    """What was found, and what the training with it came to."""
+
+    found: Found
+    summary: Summary
+
+
+class Halted(Exception):  # noqa: N818  (it is not an error)
+    """The search was asked to stop; its journal, if anything is finished, lets it go on."""
+
+    def __init__(self, journal: Path | None) -> None:
+        super().__init__(str(journal))
+        self.journal = journal
+
+
+def tune(
+    paths: Sequence[str],
+    model_path: str | os.PathLike[str],
+    tuning: Tuning | None = None,
+    *,
+    on_batch: Callable[[Position], None] = lambda _: None,
+    on_run: Callable[[int, int], None] = lambda _done, _all: None,
+    on_found: Callable[[Found], None] = lambda _: None,
+    on_row: Callable[[Row], None] = lambda _: None,
+    on_note: Callable[[str], None] = warn,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Tuned:
+    """Find the setting by cross-validation, then learn from all the data with it.
+
+    The model is the one that `train` writes with that setting, to the bit. ``on_batch`` is called
+    with the place in the data while it is read, ``on_run`` with how many runs of the search are
+    made, of how many, ``on_found`` before the training, ``on_row`` in it, and ``on_note`` with what
+    a user should know.
+
+    What the search has finished stands in a journal beside the model until the model is written.
+    When ``stopping`` says so, `Halted` is raised; called again, it goes on from the journal.
+    """
+    tuning = tuning or Tuning()
+    tuning.check()
+    target = Path(model_path)
+    if not target.absolute().parent.is_dir():
+        raise DataError(f"{target}: there is no folder {target.parent} to write to")
+    check_apart(target, sources(paths))
+    if once_only(paths):
+        raise DataError("a pipe can be read only once, and tuning reads the data twice: use a file")
+    path = target.with_name(target.name + ".tuning")
+    try:
+        found = _found(paths, path, tuning, on_batch, on_run, on_note, stopping)
+        on_found(found)
+        training = tuning.training(found.chosen.setting)
+        summary = train(
+            paths,
+            target,
+            training,
+            on_row=on_row,
+            on_batch=on_batch,
+            on_note=on_note,
+            stopping=stopping,
+        )
+    except Stopped:
+        raise Halted(path if path.exists() else None) from None
+    except Interrupted as interrupted:
+        if interrupted.checkpoint is not None:
+            interrupted.checkpoint.unlink()  # it is one run of many, and is made anew
+        raise Halted(path) from None
+    path.unlink(missing_ok=True)
+    return Tuned(found, summary)
+
+
+def cores() -> int:
+    """How many this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _found(
+    paths: Sequence[str],
+    path: Path,
+    tuning: Tuning,
+    on_batch: Callable[[Position], None],
+    on_run: Callable[[int, int], None],
+    on_note: Callable[[str], None],
+    stopping: Callable[[], bool],
+) -> Found:
+    """What the search comes to, with its journal at ``path``."""
+    with closing(Cache()) as cache:
+        loss = _fill(cache, paths, tuning, on_batch, stopping)
+        examples = [parsed.batch for parsed in cache.read()]
+        journal = Journal(path, _about(examples, loss, tuning))
+        if len(journal):
+            on_note(f"going on: {len(journal):,} runs were found finished in {path}")
+        return tuning.search(loss).run(
+            examples,
+            jobs=tuning.jobs or cores(),
+            journal=journal,
+            on_run=on_run,
+            stopping=stopping,
+        )
+
+
+def _about(examples: Sequence[Batch], loss: Any, tuning: Tuning) -> dict[str, Any]:
+    """All that decides what a run of a given name comes to, and when in it that is measured.
+
+    What else is asked for may change: other rates and gravities are other runs, and the metric and
+    the tolerance only choose among them.
+    """
+    grid = tuning.grid
+    return {
+        "data": _digest(examples),
+        "loss": repr(loss),
+        "folds": tuning.folds,
+        "keep": tuning.keep,
+        "measured": [grid.passes, grid.rest, grid.every],
+    }
+
+
+def _fill(
+    cache: Cache,
+    paths: Sequence[str],
+    tuning: Tuning,
+    on_batch: Callable[[Position], None],
+    stopping: Callable[[], bool],
+) -> Any:
+    """Parse the data into the cache, labels as the loss wants them; returns the loss."""
+    labels, loss = Labels(), tuning.loss
+    total, done = size(paths), 0
+    on_batch(Position(0, 0, total))
+    for parsed in read(paths, tuning.reading):
+        parsed.n_bad(skip_bad=tuning.skip_bad)
+        if loss is None and labels.found(parsed.batch):
+            loss = labels.loss_for(parsed.batch)
+        if loss is not None:
+            cache.add(_lessons(parsed, labels, loss))
+        if cache.fault is not None:
+            break
+        done += parsed.batch.n_examples
+        on_batch(Position(done, parsed.end, total))
+        if stopping():
+            raise Stopped
+    cache.finish()
+    if cache.fault is not None:
+        raise DataError(
+            f"no room for a cache of the data in the temporary folder ({cache.fault}): "
+            "set TMPDIR to another folder"
+        )
+    if loss is None:
+        raise DataError(f"{' '.join(paths)}: no examples to learn from")
+    return loss
+
+
+def _lessons(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
+    """What is learned from, if the loss can, and no names."""
+    batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
+    with blaming(parsed):
+        Learner(loss).lessons(batch)
+    return parsed._replace(batch=batch, bad=[])
+
+
+def _digest(examples: Sequence[Batch]) -> str:
+    """Of all that is learned from, however it is cut into batches."""
+    found = [xxhash.xxh64() for _ in Batch._fields]
+    for batch in examples:
+        for digest, array in zip(found, _arrays(batch), strict=False):
+            digest.update(np.ascontiguousarray(array).data)
+    return " ".join(digest.hexdigest() for digest in found)
+
+
+def _arrays(batch: Batch) -> Iterator[Any]:
+    yield np.diff(batch.start)
+    yield from (batch.key, batch.x, batch.label, batch.importance)
+    if batch.base is not None:
+        yield batch.base
