@@ -25,7 +25,7 @@ from dwindle.files import replacing
 from dwindle.journal import Journal
 from dwindle.search import DECAYS, PASSES, RATES, STEPS
 from experiments import data, figures, page
-from experiments.units import FULL, QUICK, Plan, Unit, cost, timed, units
+from experiments.units import FULL, MOST, QUICK, Plan, Unit, cost, timed, units
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -112,6 +112,7 @@ def _gathered(plan: Plan, todo: list[Unit], journal: Journal) -> dict[str, Any]:
             "seeds": list(plan.seeds),
             "folds": plan.folds,
             "curve_folds": plan.curve_folds,
+            "most": MOST,
             "grid": {
                 "rate": RATES["plain"],
                 "pass_decay": plan.grid.pass_decay or DECAYS,

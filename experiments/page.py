@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dwindle.search import MOST
 from experiments import figures, words
 from experiments.measures import (
     BUDGETS,
@@ -141,7 +140,7 @@ def _beginning(about: dict[str, Any]) -> Text:
         "",
         f"- rates of {tried['rate']} times 1 / mean |x|^2, multiplied by {tried['pass_decay']} after each pass;",
         f"- gravities of {tried['gravity']} times the one with which no weight would leave zero;",
-        f"- passes: {tried['passes']}, as many as stay within {MOST:,} examples;",
+        f"- passes: {tried['passes']}, as many as stay within {about['most']:,} examples;",
         "- at the end no rest, or gravity alone for as many steps as there are examples: see [figure 1](#figure-1-features-left).",
         "",
         f"Versions: {versions}.",

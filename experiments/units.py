@@ -18,13 +18,14 @@ from dwindle.learner import Learner
 from dwindle.losses import Logistic, Squared
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
-from dwindle.search import MOST, Grid, Score, Search, Setting, completed, trained
+from dwindle.search import PASSES, Grid, Score, Search, Setting, completed, trained
 from experiments import data, peers
 
 RANDOM = 1000
 MARGINS = {"ad": (0.01, 0.013)}  # of accuracy; 1 % for all others
 ONE = (0.01,)
 STRONGEST = 5.0  # gravity of a curve, in those of the search
+MOST = 65_000  # examples in all passes of a run
 DECADES = 3.5  # from the strongest to the weakest
 
 
@@ -157,11 +158,15 @@ def cost(unit: Unit) -> float:
         return {"lasso": 1.0, "l1-logistic": 1.5, "vw": 4.0, "ftrl": 3.0}[unit.what] * (
             1 + rows / 2000
         )
-    passes = max(p for p in (1, 3, 10, 30) if p == 1 or p * rows <= MOST)
-    visits = rows * passes / 1000
+    visits = rows * passes_on(rows)[-1] / 1000
     if unit.part == "sparsified":
         return visits * (0.7 if unit.what else 0.4) + 3
     return visits * 0.2 + 1
+
+
+def passes_on(rows: int) -> tuple[int, ...]:
+    """How often to go over so many examples: the whole run should fit into an hour."""
+    return tuple(passes for passes in PASSES if passes * rows <= MOST)
 
 
 def measure(unit: Unit, plan: Plan) -> list[dict[str, Any]]:
@@ -200,7 +205,7 @@ def _sparsified(unit: Unit, plan: Plan) -> list[dict[str, Any]]:
     split = data.split(unit.set, unit.seed, unit.what)
     loss = Squared() if data.SETS[unit.set].task == "regression" else Logistic()
     search = Search(loss, plan.grid, folds=plan.folds)
-    settings = completed(search.grid, [split.train], loss).settings()
+    settings = _completed(search.grid, split.train, loss).settings()
     scores = search.scores([split.train], settings)
     about = {"set": unit.set, "random": unit.what, "seed": unit.seed, "features": split.features}
     return [
@@ -278,7 +283,7 @@ def _points(line: Line, plan: Plan, split: data.Split) -> Iterator[dict[str, flo
     loss = Logistic()
     search = Search(loss, metric="auc", folds=plan.curve_folds)
     update = "adaptive" if line.method == "adaptive" else "plain"
-    grid = completed(plan.curve_grid._replace(update=(update,)), [split.train], loss)
+    grid = _completed(plan.curve_grid._replace(update=(update,)), split.train, loss)
     ways = list(itertools.product(*_known(grid)))
     strengths = _strengths(line, split.train, grid, plan.strengths)
     by_strength = {each: [line.setting(each, *way) for way in ways] for each in strengths}
@@ -305,6 +310,12 @@ def _strengths(line: Line, train: Batch, grid: Grid, n: int) -> list[float]:
         assert grid.gravity is not None
         top = STRONGEST * max(grid.gravity)
     return [float(f"{top * 10**-k:.3g}") for k in np.linspace(0, DECADES, n)]
+
+
+def _completed(grid: Grid, train: Batch, loss: Any) -> Grid:
+    """As `completed`, with passes that fit."""
+    passes = grid.passes or passes_on(train.n_examples)
+    return completed(grid._replace(passes=passes), [train], loss)
 
 
 def _known(grid: Grid) -> tuple[tuple[float, ...], tuple[float, ...], tuple[int, ...]]:

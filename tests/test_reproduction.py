@@ -85,6 +85,7 @@ def synthetic(sets=UCI, seeds=5, lines_of=tuple(CURVES)):
             "seconds": 9000.0,
             "wall_seconds": 5000.0,
             "folds": 10,
+            "most": 65_000,
             "grid": {"rate": [0.01, 0.1], "pass_decay": [0.5, 0.9], "passes": [1, 10], "gravity": [0.0, 0.001]},
             "loss": "squared",
             "versions": versions,

@@ -33,7 +33,7 @@ METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 RATES = {"adaptive": (0.03, 0.1, 0.3, 1.0), "plain": (1 / 16, 1 / 4, 1, 4)}  # plain: in 1 / |x|^2
 DECAYS = (0.5, 0.8)
 PASSES = (1, 3, 10, 30)
-MOST = 65_000  # examples in all passes of a run, unless it is one pass
+MOST = 300_000  # examples in all passes of a run, unless it is one pass
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
 TINY = 1e-9  # a rate at which nothing is learned but the slopes are added up
 
