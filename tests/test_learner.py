@@ -2,6 +2,8 @@
 
 import math
 import pickle
+import signal
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -328,3 +330,53 @@ def test_a_pickled_learner_goes_on_to_the_bit(update):
         learner.table.peak,
         learner.table.seen.count(),
     )
+
+
+def interrupted(learn):
+    """Whether an interrupt came while it learned."""
+    timer = threading.Timer(0.02, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    try:
+        learn()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        timer.join()
+    return False
+
+
+def test_an_interrupt_leaves_a_learner_that_knows_how_far_it_is():
+    rng = np.random.default_rng(0)
+    n, nnz = 300_000, 20
+    key = rng.integers(0, 5000, n * nnz).astype(np.uint64)
+    label = rng.choice([-1.0, 1.0], n)
+    batch = Batch.from_arrays(np.arange(n + 1) * nnz, key, np.ones(n * nnz), label)
+    learner, other = (Learner(Logistic(), Truncation(1e-3), Plain(), 0.1) for _ in range(2))
+    other.learn(batch.rows(0, 10))  # compiled
+    learner.learn(batch.rows(0, 10))
+    assert interrupted(lambda: learner.learn(batch.rows(10, n)))
+    assert 10 < learner.n_steps < n
+    other.learn(batch.rows(10, learner.n_steps))
+    assert learner.weights() == other.weights()
+    assert learner.n_steps == other.n_steps
+    for each in (learner, other):
+        each.learn(batch.rows(0, 100))
+    assert learner.weights() == other.weights()
+
+
+def test_an_interrupt_between_examples_leaves_no_half_learned_one():
+    learner, other = (Learner(Logistic(), Truncation(1e-3), Plain(), 0.1) for _ in range(2))
+
+    def example(i):
+        return {f"f{(7 * i + k) % 4000}": 1.0 for k in range(30)}, (-1) ** i
+
+    def learn():
+        while True:
+            learner.learn_one(*example(learner.n_steps))
+
+    learner.learn_one(*example(0))
+    for _ in range(20):
+        assert interrupted(learn)
+    for i in range(learner.n_steps):
+        other.learn_one(*example(i))
+    assert learner.weights() == other.weights()

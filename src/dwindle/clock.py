@@ -66,23 +66,32 @@ class Clock:
 
     def next_pass(self) -> None:
         """The rates from here on are those of the next pass."""
-        self.passes += 1
-        self._length = FIRST
-        self.open()
+        self.open(self.passes + 1, FIRST)
 
-    def open(self) -> None:
-        """Lay out a window that begins after the last step."""
-        self.before, now, self.at = self.n_steps, self.now, 0
+    def open(self, passes: int | None = None, length: int | None = None) -> None:
+        """Lay out a window that begins after the last step.
+
+        All of it changes at once, so that an interrupt finds the clock as it was or as it will be.
+        """
+        before, now = self.n_steps, self.now
+        passes = self.passes if passes is None else passes
+        length = self._length if length is None else length
         varies = self.counts_moments and self.schedule.power != 0.0
-        size = 1 if varies else self._length
-        self._length = min(2 * self._length, WINDOW)
+        size = 1 if varies else length
         # Place k of each array is step ``before + k``; place 0 is where the clock stands now.
-        self.rate = self.schedule.rates(self.before + np.arange(size + 1), self.passes)
+        rate = self.schedule.rates(before + np.arange(size + 1), passes)
         every = self.shrinkage.every
-        moments = slice(every - self.before % every, None, every)
-        pulls = self.shrinkage.pull(self.rate)
-        self.size = float(pulls[1]) if self.counts_moments else 1.0
+        moments = slice(every - before % every, None, every)
+        pulls = self.shrinkage.pull(rate)
         ticks = np.zeros(size + 1)
         ticks[moments] = 1.0 if self.counts_moments else pulls[moments]
         ticks[0] = now
-        self.pulled = np.cumsum(ticks)
+        vars(self).update(
+            before=before,
+            at=0,
+            passes=passes,
+            rate=rate,
+            pulled=np.cumsum(ticks),
+            size=float(pulls[1]) if self.counts_moments else 1.0,
+            _length=min(2 * length, WINDOW),
+        )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dwindle.batch import Batch, Features
 from dwindle.clock import Clock
 from dwindle.errors import DataError, DivergedError
 from dwindle.explaining import Explanation, explained
+from dwindle.interrupts import Held
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import Text, shown
 from dwindle.one import DICTS, NUMBERS, One
@@ -116,45 +118,40 @@ class Learner:
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
         slots = np.empty(longest, np.uint64)
-        clock, table = self.clock, self.table
-        i = 0
-        while i < batch.n_examples:
-            if clock.spent:
-                self._wind()
-            fresh = np.empty(min(table.room, len(batch.key)), np.int64)
-            i, clock.at, n_fresh = self._learn(
-                i,
-                batch.start,
-                batch.key,
-                batch.x,
-                label,
-                importance,
-                base,
-                clock.before,
-                clock.at,
-                clock.rate,
-                clock.pulled,
-                clock.size,
-                table.cells,
-                table.room,
-                self.bias,
-                float(self.has_intercept),
-                self.scaled,
-                self.loss,
-                self.shrinkage,
-                self.update,
-                slots,
-                fresh,
-                prediction,
-            )
-            table.enter(batch, fresh[:n_fresh])
-            if i < batch.n_examples:
-                if not np.isfinite(prediction[i]):
-                    raise self._diverged(prediction[i], i)
-                n = int(batch.start[i + 1] - batch.start[i])
-                if n > table.room:
-                    table.make_room(n)
+        with Held() as interrupt:
+            i = 0
+            while i < batch.n_examples and not interrupt.asked:
+                i = self._go_on(batch, i, label, importance, base, slots, prediction)
         return prediction
+
+    def _go_on(
+        self,
+        batch: Batch,
+        i: int,
+        label: NDArray[np.float32],
+        importance: NDArray[np.float32],
+        base: NDArray[np.float32],
+        slots: NDArray[np.uint64],
+        prediction: NDArray[np.float64],
+    ) -> int:
+        """Learn from example i on, up to where the kernel needs help; returns where that is."""
+        clock, table = self.clock, self.table
+        if clock.spent:
+            self._wind()
+        fresh = np.empty(min(table.room, len(batch.key)), np.int64)
+        i, clock.at, n_fresh = self._learn(
+            *(i, batch.start, batch.key, batch.x, label, importance, base),
+            *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
+            *(table.cells, table.room, *self._made_of, slots, fresh, prediction),
+        )
+        table.enter(batch, fresh[:n_fresh])
+        if i < batch.n_examples:
+            if not np.isfinite(prediction[i]):
+                raise self._diverged(prediction[i], i)
+            n = int(batch.start[i + 1] - batch.start[i])
+            if n > table.room:
+                table.make_room(n)
+        return i
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; returns the prediction."""
@@ -164,25 +161,20 @@ class Learner:
             if len(features) > one.room:
                 one.make_room(2 * len(features))
                 table.names.expect(one.room)
-            learned, clock.at, n_fresh, p = one.learn(
-                id(features),
-                float(label),
-                float(importance),
-                *one.arrays,
-                table.names.late,
-                table.seen.register,
-                clock.before,
-                clock.at,
-                clock.rate,
-                clock.pulled,
-                clock.size,
-                table.cells,
-                table.room,
-                *self._made_of,
+            now = (
+                *(id(features), float(label), float(importance), *one.arrays),
+                *(table.names.late, table.seen.register),
+                *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
+                *(table.cells, table.room, *self._made_of),
             )
-            if n_fresh:
-                table.entered(n_fresh)
-                table.names.expect(one.room)
+            told: list[tuple[int, int, int, float]] = []
+            try:
+                told.extend(starmap(one.learn, [now]))
+            finally:  # an interrupt may come as soon as the kernel is done, before the clock knows
+                for learned, clock.at, n_fresh, p in told:  # noqa: B007  (there is one, or none)
+                    if n_fresh:
+                        table.entered(n_fresh)
+                        table.names.expect(one.room)
             if learned == 1:
                 return float(p)
             if learned == 0:
