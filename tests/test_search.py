@@ -246,6 +246,22 @@ def test_automatic_values_look_at_the_data():
     assert all(g >= 0 for g in completed(Grid(), [nothing], Logistic()).gravity)
 
 
+def test_what_is_automatic_for_one_update_is_not_tried_with_the_other():
+    both = Search(Logistic(), Grid(passes=(1,), update=("adaptive", "plain")), folds=2)
+    settings = {score.setting for score in both.run(batches()).scores}
+    assert settings == {
+        setting
+        for update in ("adaptive", "plain")
+        for setting in completed(Grid(passes=(1,), update=(update,)), batches(), Logistic()).settings()
+    }  # fmt: skip
+
+
+def test_a_setting_that_is_asked_for_twice_is_scored_once():
+    one, other = Setting(gravity=0.01), Setting(gravity=0.01, passes=2)
+    search = Search(Logistic(), folds=2)
+    assert search.scores(batches(), [one, one, other]) == search.scores(batches(), [one, other])
+
+
 def test_without_gravity_nothing_is_tried_twice():
     grid = SMALL._replace(every=(1, 5), threshold=(None, 0.5), rest=(1, 9))
     made = grid.settings()

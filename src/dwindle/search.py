@@ -179,7 +179,10 @@ class Search:
         again. When ``stopping`` says so, `Stopped` is raised.
         """
         self.check()
-        settings = completed(self.grid, examples, self.loss).settings()
+        each = (self.grid._replace(update=(update,)) for update in self.grid.update)
+        settings = itertools.chain.from_iterable(
+            completed(grid, examples, self.loss).settings() for grid in each
+        )
         return self.choose(
             self.scores(
                 examples, settings, jobs=jobs, journal=journal, on_run=on_run, stopping=stopping
@@ -435,7 +438,7 @@ def _in_parallel(
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     """Settings by the run that they are moments of; those of a run in the order of its passes."""
     runs: dict[str, list[Setting]] = {}
-    for setting in settings:
+    for setting in dict.fromkeys(settings):
         name = " ".join(
             f"{field} {value}"
             for field, value in setting._asdict().items()
