@@ -314,6 +314,13 @@ def test_other_data_and_other_settings_are_refused_while_something_is_unfinished
     assert (tmp_path / "m.tuning").read_bytes() == before
 
 
+def test_what_another_version_finished_is_refused(data, tmp_path, monkeypatch):
+    halted(data, tmp_path / "m")
+    monkeypatch.setattr("dwindle.tuning.version", lambda _: "0.0.1")
+    with pytest.raises(DataError, match="was written with other settings or other data"):
+        tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
+
+
 def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_path):
     halted(data, tmp_path / "m")
     wider = Tuning(GRID._replace(rate=(0.3, 0.1)), metric="auc", folds=3)

@@ -26,8 +26,8 @@ from dwindle.losses import Hinge, Logistic, Squared
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
-from dwindle.shrinkage import Unshrunk
-from dwindle.updates import Plain
+from dwindle.shrinkage import Truncation
+from dwindle.updates import Adaptive, Plain
 
 METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 RATES = {"adaptive": (0.03, 0.1, 0.3, 1.0), "plain": (1 / 16, 1 / 4, 1, 4)}  # plain: in 1 / |x|^2
@@ -35,7 +35,7 @@ DECAYS = (0.5, 0.8)
 PASSES = (1, 3, 10, 30)
 MOST = 300_000  # examples in all passes of a run, unless it is one pass
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
-TINY = 1e-9  # a rate at which nothing is learned but the slopes are added up
+TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added up
 
 
 class Setting(NamedTuple):
@@ -179,7 +179,10 @@ class Search:
         again. When ``stopping`` says so, `Stopped` is raised.
         """
         self.check()
-        settings = completed(self.grid, examples, self.loss).settings()
+        each = (self.grid._replace(update=(update,)) for update in self.grid.update)
+        settings = itertools.chain.from_iterable(
+            completed(grid, examples, self.loss).settings() for grid in each
+        )
         return self.choose(
             self.scores(
                 examples, settings, jobs=jobs, journal=journal, on_run=on_run, stopping=stopping
@@ -351,11 +354,10 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
 
     Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
     go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
-    weight would leave zero.
+    weight would leave zero. For the adaptive update x_j is in units of its largest value, as there.
     """
     n = sum(batch.n_examples for batch in examples)
-    length = sum(float(np.square(batch.x, dtype=np.float64).sum()) for batch in examples)
-    units = {"adaptive": 1.0, "plain": max(n, 1) / (length + n)}
+    units = {"adaptive": 1.0, "plain": 1.0 / _length(examples)}
     rates = (
         _short(rate * units[update])
         for update in grid.update
@@ -364,8 +366,9 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
     passes = grid.passes or tuple(p for p in PASSES if p == 1 or p * n <= MOST)
     gravity = grid.gravity
     if gravity is None:
-        steepest = _steepest(examples, loss)
-        gravity = (0.0, *(_short(steepest * 10 ** (-k / 3)) for k in range(1, STEPS + 1)))
+        steepest = (_steepest(examples, loss, update) for update in grid.update)
+        steps = range(1, STEPS + 1)
+        gravity = (0.0, *(_short(top * 10 ** (-k / 3)) for top in steepest for k in steps))
     return grid._replace(
         rate=grid.rate or tuple(sorted(set(rates))),
         pass_decay=grid.pass_decay or (DECAYS if max(passes) > 1 else (1.0,)),
@@ -435,7 +438,7 @@ def _in_parallel(
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     """Settings by the run that they are moments of; those of a run in the order of its passes."""
     runs: dict[str, list[Setting]] = {}
-    for setting in settings:
+    for setting in dict.fromkeys(settings):
         name = " ".join(
             f"{field} {value}"
             for field, value in setting._asdict().items()
@@ -455,19 +458,39 @@ def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:
     return values
 
 
-def _steepest(examples: Sequence[Batch], loss: Any) -> float:
-    """max_j |mean over examples of phi'(c, y) x_j| at the best constant c."""
+def _length(examples: Sequence[Batch]) -> float:
+    """The mean of |x|^2, the constant among x; an example of importance 2 makes twice the step."""
+    total = steps = 0.0
+    for batch in examples:
+        importance = _importance(batch)
+        each = np.repeat(importance, np.diff(batch.start))
+        total += float((each * np.square(batch.x, dtype=np.float64)).sum() + importance.sum())
+        steps += np.count_nonzero(importance)
+    return total / steps if steps else 1.0
+
+
+def _steepest(examples: Sequence[Batch], loss: Any, update: str) -> float:
+    """max_j |mean over examples of phi'(c, y) x_j| at the best constant c, in the update's units.
+
+    The mean is over the steps, for gravity pulls once at each, whatever the example weighs.
+    """
     counts = LabelCounts()
     for batch in examples:
         importance = _importance(batch)
         assert batch.label is not None
         counts.add(batch.label[importance > 0], importance[importance > 0])
     constant, _ = counts.best_constant(loss)
-    learner = Learner(loss, Unshrunk(), Plain(), TINY, intercept=False)
+    adapts = update == "adaptive"
+    learner = (
+        Learner(loss, Truncation(), Adaptive(beta=1 / TINY), rate=1.0, intercept=False)
+        if adapts
+        else Learner(loss, Truncation(), Plain(), rate=TINY, intercept=False)
+    )
     for batch in examples:
         learner.learn(batch._replace(base=np.full(batch.n_examples, constant, np.float32)))
-    _, weight = learner.table.weights()
-    return float(np.abs(weight).max(initial=TINY)) / TINY / max(sum(counts.weight.values()), 1.0)
+    cells = learner.table.cells
+    total = cells["weight"] * (cells["scale"] if adapts else 1.0) / TINY
+    return float(np.abs(total).max()) / max(learner.n_steps, 1) or 1.0  # nothing to learn from
 
 
 def _importance(batch: Batch) -> NDArray[np.float32]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from warnings import warn
@@ -176,6 +177,7 @@ def _about(examples: Sequence[Batch], loss: Any, tuning: Tuning) -> dict[str, An
     """
     grid = tuning.grid
     return {
+        "dwindle": version("dwindle"),
         "data": _digest(examples),
         "loss": repr(loss),
         "folds": tuning.folds,
