@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+import dwindle
 from dwindle.errors import DataError
 from dwindle.files import replacing
 from dwindle.journal import Journal
@@ -29,6 +31,9 @@ from experiments.units import FULL, MOST, QUICK, Plan, Unit, cost, timed, units
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
+SOURCE = Path(dwindle.__file__).parent
+MEASURING = ("data", "units", "peers")  # the modules here that make results, not pages
+FOLDER = "DWINDLE_DATA"
 PARTS = ("sets", "sparsified", "curves", "rcv1")
 PACKAGES = ("dwindle", "numpy", "numba", "scikit-learn", "vowpalwabbit")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -64,7 +69,7 @@ def main() -> None:
 def run(plan: Plan, path: Path, jobs: int) -> dict[str, Any]:
     """Make what is not finished yet, on so many processes; returns all results."""
     todo = units(plan)
-    journal = Journal(path, {"plan": repr(plan), "dwindle": version("dwindle")})
+    journal = Journal(path, {"plan": repr(plan), "code": _digest(), "data": os.environ.get(FOLDER)})
     waiting = [unit for unit in todo if unit.name not in journal]
     for name in plan.sets:
         data.load(name)  # downloads it if need be: better now than by several processes at once
@@ -95,6 +100,12 @@ def _made(waiting: Iterable[Unit], plan: Plan, jobs: int) -> Iterator[tuple[Unit
         except BaseException:
             processes.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _digest() -> str:
+    """Of all the code that results depend on."""
+    files = [*(HERE / f"{name}.py" for name in MEASURING), *SOURCE.rglob("*.py")]
+    return sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 def _seconds(journal: Journal) -> float:

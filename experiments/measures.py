@@ -212,13 +212,26 @@ def distance(results: Results, line: Line, other: Line) -> Spread | None:
     )
 
 
-def dense_losses(results: Results, line: Line) -> dict[str, Spread]:
-    """The AUC that the densest point of a curve falls short of the best point, for each set."""
-    found: dict[str, list[float]] = {}
-    for (name, _), [points] in together(results, line).items():
-        densest = max(points, key=lambda point: point["kept"])
-        found.setdefault(name, []).append(max(p["auc"] for p in points) - densest["auc"])
-    return {name: known for name, values in found.items() if (known := spread(values))}
+def dense_losses(results: Results, line: Line, other: Line) -> dict[str, tuple[float, float]]:
+    """The AUC that the densest model of two lines falls short of their best one, for each set.
+
+    Of both lines, only models with as many features as both reach count. Medians over the seeds.
+    """
+    found: dict[str, list[tuple[float, float]]] = {}
+    for (name, _), both in together(results, line, other).items():
+        most = min(max(point["kept"] for point in points) for points in both)
+        one, two = (_dense_loss(points, most) for points in both)
+        found.setdefault(name, []).append((one, two))
+    return {
+        name: (statistics.median(a for a, _ in each), statistics.median(b for _, b in each))
+        for name, each in found.items()
+    }
+
+
+def _dense_loss(points: Points, most: float) -> float:
+    known = [point for point in points if point["kept"] <= most]
+    densest = max(known, key=lambda point: point["kept"])
+    return max(point["auc"] for point in known) - densest["auc"]
 
 
 def _filled(points: Points, places: Sequence[int]) -> np.ndarray:

@@ -20,6 +20,7 @@ from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.search import PASSES, Grid, Score, Search, Setting, completed, trained
 from experiments import data, peers
+from experiments.measures import Line
 
 RANDOM = 1000
 MARGINS = {"ad": (0.01, 0.013)}  # of accuracy; 1 % for all others
@@ -39,33 +40,27 @@ class Plan(NamedTuple):
     curve_folds: int
     curve_grid: Grid
     strengths: int  # of a curve
-    lines: tuple["Line", ...]
+    lines: tuple[Line, ...]
     peers: tuple[str, ...]
     rcv1: bool
 
 
-class Line(NamedTuple):
-    """One way to learn, whose strength is varied: a line of figures 3 to 7."""
-
-    method: str
-    every: int = 1
-    threshold: float | str | None = None
-
-    def setting(self, strength: float, rate: float, decay: float, passes: int) -> Setting:
-        """With so much gravity or, for rounding, so high a threshold."""
-        setting = Setting(
-            rate=rate,
-            pass_decay=decay,
-            every=self.every,
-            update="adaptive" if self.method == "adaptive" else "plain",
-            passes=passes,
-            rest=self.every,
-        )
-        if self.method == "rounding":
-            return setting._replace(shrinkage="rounding", threshold=strength)
-        shrinkage = "subgradient" if self.method == "subgradient" else "truncation"
-        threshold = strength if isinstance(self.threshold, str) else self.threshold
-        return setting._replace(gravity=strength, threshold=threshold, shrinkage=shrinkage)
+def setting_of(line: Line, strength: float, rate: float, decay: float, passes: int) -> Setting:
+    """How a line of the figures learns with so much gravity or, rounding, so high a threshold."""
+    every = line.every or 1
+    setting = Setting(
+        rate=rate,
+        pass_decay=decay,
+        every=every,
+        update="adaptive" if line.method == "adaptive" else "plain",
+        passes=passes,
+        rest=every,
+    )
+    if line.method == "rounding":
+        return setting._replace(shrinkage="rounding", threshold=strength)
+    shrinkage = "subgradient" if line.method == "subgradient" else "truncation"
+    threshold = strength if isinstance(line.threshold, str) else line.threshold
+    return setting._replace(gravity=strength, threshold=threshold, shrinkage=shrinkage)
 
 
 KS = tuple(Line(method, k) for method in ("truncation", "rounding") for k in (1, 10, 20))
@@ -286,7 +281,7 @@ def _points(line: Line, plan: Plan, split: data.Split) -> Iterator[dict[str, flo
     grid = _completed(plan.curve_grid._replace(update=(update,)), split.train, loss)
     ways = list(itertools.product(*_known(grid)))
     strengths = _strengths(line, split.train, grid, plan.strengths)
-    by_strength = {each: [line.setting(each, *way) for way in ways] for each in strengths}
+    by_strength = {each: [setting_of(line, each, *way) for way in ways] for each in strengths}
     scores = search.scores([split.train], itertools.chain(*by_strength.values()))
     known = {score.setting: score for score in scores}
     label = split.test.label
