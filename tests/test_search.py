@@ -347,6 +347,14 @@ def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
     assert steps == [(done, 40) for done in range(before, 41)]
 
 
+@pytest.mark.parametrize("other", [{"passes": (1, 2)}, {"passes": (3,)}, {"rest": (1, 5)}])
+def test_what_a_journal_has_of_other_passes_and_rests_is_not_taken_for_these(tmp_path, other):
+    journal = Journal(tmp_path / "j", 1)
+    Search(Logistic(), SMALL, folds=2).run(batches(), journal=journal)
+    search = Search(Logistic(), SMALL._replace(**other), folds=2)
+    assert search.run(batches(), journal=journal) == search.run(batches())
+
+
 def test_when_it_stops_no_thread_goes_on():
     before = threading.active_count()
     calls = itertools.count()

@@ -305,7 +305,6 @@ def test_other_data_and_other_settings_are_refused_while_something_is_unfinished
         ("tune", other, *FAST),
         ("tune", data, *FAST, "--folds", "4"),
         ("tune", data, *FAST, "--loss", "hinge"),
-        ("tune", data, *FAST, "--passes", "2"),
         ("tune", data, *FAST, "--keep", "3"),
     ):
         done = dwindle(*args, "-m", tmp_path / "m", check=False)
@@ -319,6 +318,14 @@ def test_what_another_version_finished_is_refused(data, tmp_path, monkeypatch):
     monkeypatch.setattr("dwindle.tuning.version", lambda _: "0.0.1")
     with pytest.raises(DataError, match="was written with other settings or other data"):
         tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
+
+
+def test_other_passes_and_rests_are_measured_anew(data, tmp_path):
+    for n, other in enumerate(({"passes": (2, 3)}, {"rest": (5,)}, {"every": (2,)})):
+        tuning = Tuning(GRID._replace(**other), folds=3)
+        halted(data, tmp_path / f"m{n}")
+        again = tune([str(data)], tmp_path / f"m{n}", tuning, on_note=str)
+        assert again.found == tune([str(data)], tmp_path / "alone", tuning).found
 
 
 def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_path):

@@ -176,7 +176,8 @@ class Search:
         """Try every setting of the grid on every fold, on ``jobs`` threads, and choose.
 
         ``on_run`` is told how many runs are made, of how many. Runs in the ``journal`` are not made
-        again. When ``stopping`` says so, `Stopped` is raised.
+        again: it must be about these examples, this loss, these folds and this ``keep``. When
+        ``stopping`` says so, `Stopped` is raised.
         """
         self.check()
         each = (self.grid._replace(update=(update,)) for update in self.grid.update)
@@ -436,16 +437,25 @@ def _in_parallel(
 
 
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
-    """Settings by the run that they are moments of; those of a run in the order of its passes."""
-    runs: dict[str, list[Setting]] = {}
+    """Settings by the name of the run that they are moments of, in the order of its passes.
+
+    The name says all moments, so that a journal gives back what was measured at these and no other.
+    """
+    runs: dict[Setting, list[Setting]] = {}
     for setting in dict.fromkeys(settings):
-        name = " ".join(
-            f"{field} {value}"
-            for field, value in setting._asdict().items()
-            if field not in {"passes", "rest"}
-        )
-        runs.setdefault(name, []).append(setting)
-    return {name: sorted(run, key=lambda s: (s.passes, s.rest)) for name, run in runs.items()}
+        runs.setdefault(setting._replace(passes=1, rest=0), []).append(setting)
+    return {_name(run): run for run in (sorted(each, key=_moment) for each in runs.values())}
+
+
+def _moment(setting: Setting) -> tuple[int, int]:
+    return setting.passes, setting.rest
+
+
+def _name(run: Sequence[Setting]) -> str:
+    said = run[0]._asdict()
+    del said["passes"], said["rest"]
+    moments = (f"passes {passes} rest {rest}" for passes, rest in map(_moment, run))
+    return " ".join([*(f"{field} {value}" for field, value in said.items()), *moments])
 
 
 def _unshrunk(setting: Setting) -> Setting:
