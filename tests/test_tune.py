@@ -131,7 +131,7 @@ def test_what_diverged_is_null_in_json(tmp_path):
 def test_the_picture_is_where_it_is_wanted_and_is_one(data, tmp_path, name):
     option = () if name is None else ("--picture", tmp_path / name)
     dwindle("tune", data, "-m", tmp_path / "m.parquet", *FAST, *option, "-q")
-    drawn = (tmp_path / (name or "m.png")).read_bytes()
+    drawn = (tmp_path / (name or "m.parquet.png")).read_bytes()
     assert b"<svg" in drawn if name == "picture.svg" else drawn.startswith(b"\x89PNG\r\n")
     assert len(list(tmp_path.iterdir())) == 2
 

@@ -57,7 +57,7 @@ INSTALL = 'pip install "dwindle[plot]"'
 )  # fmt: skip
 @click.option("--keep", type=click.IntRange(0), help="The best with at most N features.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time.  [default: all cores]")
-@click.option("--picture", metavar="FILE", help="Of all settings.  [default: MODEL with .png]")
+@click.option("--picture", metavar="FILE", help="Of all settings.  [default: MODEL.png]")
 @click.option("--no-picture", is_flag=True, help="Draw none.")
 @click.option("--json", "as_json", is_flag=True, help="Scores and summary as JSON lines.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
@@ -152,7 +152,7 @@ class Picture:
     def __init__(self, asked: str | None, model: str, *, wanted: bool) -> None:
         self.asked = asked is not None
         self.model = Path(model)
-        self.path = Path(asked) if asked else self.model.with_suffix(".png")
+        self.path = Path(asked or f"{model}.png")
         self.wanted = wanted
 
     def check(self, paths: Sequence[str]) -> None:
