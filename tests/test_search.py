@@ -283,8 +283,8 @@ def test_no_gravity_is_always_tried(grid):
     ("wrong", "said"),
     [
         ({"folds": 1}, "folds must be 2 or more, got 1"),
-        ({"tolerance": 1.0}, "tolerance must be from 0 to 1, got 1.0"),
-        ({"tolerance": -0.1}, "tolerance must be from 0 to 1"),
+        ({"tolerance": 1.0}, r"tolerance must be 0 or more and below 1, got 1.0 \(1% is 0.01\)"),
+        ({"tolerance": -0.1}, "tolerance must be 0 or more and below 1, got -0.1"),
         ({"metric": "f1"}, "metric must be one of accuracy, auc, loss, got 'f1'"),
         ({"keep": -1}, "keep must be 0 or more"),
         (

@@ -346,7 +346,7 @@ def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_pat
         (["--rate", "-1"], "rate must be finite and above 0, got -1.0"),
         (["--update", "plain,best"], "update must be one of adaptive, plain, got 'best'"),
         (["--tolerance", "little"], "--tolerance: expected a share like 1% or 0.01, got 'little'"),
-        (["--tolerance", "100%"], "tolerance must be from 0 to 1, got 1.0"),
+        (["--tolerance", "1"], "tolerance must be 0 or more and below 1, got 1.0 (1% is 0.01)"),
         (["--folds", "1"], "folds must be 2 or more, got 1"),
         (["--picture", "nowhere/p.png"], "--picture: there is no folder nowhere to write to"),
         (["--picture", "m"], "--picture: m is the model: name another file"),

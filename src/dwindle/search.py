@@ -154,7 +154,9 @@ class Search:
         if self.folds < 2:
             raise ValueError(f"folds must be 2 or more, got {self.folds}")
         if not 0 <= self.tolerance < 1:
-            raise ValueError(f"tolerance must be from 0 to 1, got {self.tolerance}")
+            raise ValueError(
+                f"tolerance must be 0 or more and below 1, got {self.tolerance} (1% is 0.01)"
+            )
         if self.metric not in {None, *METRICS}:
             raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
         if self.metric in {"accuracy", "auc"} and not self._ranks:
