@@ -159,6 +159,7 @@ def test_with_keep_the_best_of_so_many_features_is_chosen(found):
     cut = Search(Logistic(), SMALL, folds=5, keep=6).run(batches())
     assert all(score.kept <= 6 for score in cut.scores)
     assert cut.chosen.accuracy == max(score.accuracy for score in cut.scores)
+    assert cut.bound is None
     assert max(score.kept for score in found.scores) == 40
 
 

@@ -117,6 +117,15 @@ def test_json_is_each_score_the_choice_and_the_training(data, tmp_path):
     assert summary["kept"] == len(Model.load(tmp_path / "m"))
 
 
+def test_with_keep_no_bound_is_told(data, tmp_path):
+    args = ("tune", data, "-m", tmp_path / "m", *FAST, "--keep", "7")
+    said = dwindle(*args).stderr.splitlines()
+    assert any(line.startswith("chosen ") for line in said)
+    assert not any(line.startswith("bound ") for line in said)
+    *_, choice, _ = map(json.loads, dwindle(*args, "--json").stdout.splitlines())
+    assert choice["bound"] is None
+
+
 def test_what_diverged_is_null_in_json(tmp_path):
     (tmp_path / "a.svm").write_text(planted.svmlight(planted.rows(300, classes=False)))
     plain = ("--update", "plain", "--rate", "0.01,50", "--passes", "1", "--gravity", "0")

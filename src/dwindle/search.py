@@ -115,7 +115,7 @@ class Found(NamedTuple):
     metric: str
     dense: Score  # the best without shrinkage
     chosen: Score
-    bound: float  # what the chosen one's metric had to reach
+    bound: float | None  # what the chosen one's metric had to reach; with ``keep``, nothing
     scores: list[Score]
 
     def frontier(self) -> list[Score]:
@@ -315,7 +315,6 @@ class Search:
     def choose(self, scores: list[Score]) -> Found:
         """The best without shrinkage, and the sparsest that is about as good."""
         metric = self.measure
-        sign = METRICS[metric]
         dense = max(
             (each for each in scores if not each.setting.shrinks),
             key=lambda each: good(each, metric),
@@ -325,14 +324,13 @@ class Search:
                 "every run without gravity diverged or could not be measured: "
                 "try smaller rates, or scale the features"
             )
-        best = getattr(dense, metric)
-        bound = best - sign * self.tolerance * abs(best)
-        if self.keep is None:
-            enough = [each for each in scores if good(each, metric) >= sign * bound]
-            chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
-        else:
+        if self.keep is not None:
             chosen = max(scores, key=lambda each: (good(each, metric), -each.kept))
-        return Found(metric, dense, chosen, bound, scores)
+            return Found(metric, dense, chosen, None, scores)
+        least = good(dense, metric) - self.tolerance * abs(good(dense, metric))
+        enough = [each for each in scores if good(each, metric) >= least]
+        chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
+        return Found(metric, dense, chosen, METRICS[metric] * least, scores)
 
 
 def good(score: Score, metric: str) -> float:
