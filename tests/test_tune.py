@@ -145,6 +145,16 @@ def test_the_picture_is_where_it_is_wanted_and_is_one(data, tmp_path, name):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_if_the_picture_cannot_be_written_the_summary_is_there(data, tmp_path):
+    (tmp_path / "m.png" / "occupied").mkdir(parents=True)
+    done = dwindle("tune", data, "-m", tmp_path / "m", *FAST, check=False)
+    assert done.exit_code == 1
+    *_, model, error = done.stderr.splitlines()
+    assert model.startswith(f"model         {tmp_path / 'm'}, ")
+    assert error.startswith("dwindle: [Errno")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "m.png"]
+
+
 def without_matplotlib(*args):
     code = "import sys; sys.modules['matplotlib'] = None; from dwindle.cli import main; main(sys.argv[1:])"
     return subprocess.run(

@@ -95,7 +95,6 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
                 on_note=report.note,
                 stopping=lambda: bool(stop),
             )
-            picture.draw(tuned.found, report.note)
     except Halted as halted:
         told = (
             f"{halted.journal} is written: repeat the command to go on"
@@ -105,6 +104,7 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop[0])
     report.summary(tuned.summary, model)
+    picture.draw(tuned.found, report.note)
 
 
 def _tuning(settings: dict[str, Any]) -> Any:
