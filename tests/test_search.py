@@ -9,11 +9,11 @@ import pytest
 
 import planted
 from dwindle import Batch, DataError, Learner, Logistic, Poisson, Squared
+from dwindle.choices import METRICS
 from dwindle.journal import Journal
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.search import (
-    METRICS,
     Found,
     Grid,
     Score,

@@ -13,12 +13,13 @@ from matplotlib.ticker import LogFormatter
 
 from dwindle import kernels
 from dwindle.batch import Batch
+from dwindle.choices import METRICS
 from dwindle.errors import DataError
 from dwindle.learner import Learner
 from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import auc
 from dwindle.model import Model
-from dwindle.search import METRICS, Found, Score
+from dwindle.search import Found, Score
 from dwindle.shrinkage import Truncation
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"

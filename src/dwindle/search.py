@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
-from dwindle.choices import schedule_of, shrinkage_called, update_called
+from dwindle.choices import METRICS, schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError, DivergedError
 from dwindle.journal import Journal
 from dwindle.learner import Learner
@@ -29,7 +29,6 @@ from dwindle.progress import LabelCounts
 from dwindle.shrinkage import Truncation
 from dwindle.updates import Adaptive, Plain
 
-METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 RATES = {"adaptive": (0.03, 0.1, 0.3, 1.0), "plain": (1 / 16, 1 / 4, 1, 4)}  # plain: in 1 / |x|^2
 DECAYS = (0.5, 0.8)
 PASSES = (1, 3, 10, 30)

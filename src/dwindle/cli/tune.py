@@ -9,12 +9,11 @@ from typing import Any
 
 import click
 
-from dwindle.choices import LOSSES, loss_called
+from dwindle.choices import LOSSES, METRICS, loss_called
 from dwindle.cli.options import asked_to_stop, data, features, reading, told_in_one_line
 from dwindle.cli.report import screen
 from dwindle.cli.tuned import Report
 
-METRICS = ("accuracy", "auc", "loss")
 INSTALL = 'pip install "dwindle[plot]"'
 
 
@@ -48,7 +47,7 @@ INSTALL = 'pip install "dwindle[plot]"'
 )  # fmt: skip
 @click.option("--folds", default=10, show_default=True, help="The data is cut into.")
 @click.option(
-    "--metric", type=click.Choice(METRICS),
+    "--metric", type=click.Choice(list(METRICS)),
     help="What is to be good.  [default: accuracy of two classes, else loss]",
 )  # fmt: skip
 @click.option(
