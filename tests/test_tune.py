@@ -457,6 +457,17 @@ def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text,
     dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST, "-q")
 
 
+@pytest.mark.parametrize("label", ["1", "-1", "5"])
+def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
+    (tmp_path / "a.vw").write_text("".join(f"{label} | a:{i % 7} b\n| c\n" for i in range(40)))
+    done = dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST)
+    said = "dwindle: all labels are the same: there is nothing to tell apart"
+    assert done.stderr.splitlines().count(said) == 1
+    assert Model.load(tmp_path / "m")
+    (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
+    assert said not in dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST).stderr
+
+
 def test_unlabelled_examples_at_the_top_are_passed_over(data, tmp_path):
     (tmp_path / "a.vw").write_text("| a b\n" * 30)
     reference = tune([str(data)], tmp_path / "n", Tuning(GRID._replace(rest=(1,)), folds=3))

@@ -157,6 +157,8 @@ def _found(
     with closing(Cache()) as cache:
         loss = _fill(cache, paths, tuning, on_batch, stopping)
         examples = [parsed.batch for parsed in cache.read()]
+        if len(set[float]().union(*map(Labels().found, examples))) < 2:
+            on_note("all labels are the same: there is nothing to tell apart")
         journal = Journal(path, _about(examples, loss, tuning))
         if len(journal):
             on_note(f"going on: {len(journal):,} runs were found finished in {path}")
