@@ -151,7 +151,7 @@ def test_if_the_picture_cannot_be_written_the_summary_is_there(data, tmp_path):
     assert done.exit_code == 1
     *_, model, error = done.stderr.splitlines()
     assert model.startswith(f"model         {tmp_path / 'm'}, ")
-    assert error.startswith("dwindle: [Errno")
+    assert error == f"dwindle: {tmp_path / 'm.png'}: is a folder: write to a file in it"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "m.png"]
 
 
@@ -463,7 +463,7 @@ def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
     done = dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST)
     said = "dwindle: all labels are the same: there is nothing to tell apart"
     assert done.stderr.splitlines().count(said) == 1
-    assert Model.load(tmp_path / "m")
+    assert len(Model.load(tmp_path / "m")) <= 2
     (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
     assert said not in dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST).stderr
 
