@@ -25,9 +25,6 @@ def test_what_was_finished_is_there_again(tmp_path):
         assert name in journal
         assert repr(journal[name]) == repr(result)
     assert "c" not in journal
-    journal.remove()
-    assert not (tmp_path / "j").exists()
-    assert len(Journal(tmp_path / "j", ABOUT)) == 0
 
 
 def test_other_work_is_refused_and_stays(tmp_path):

@@ -113,6 +113,15 @@ def test_a_frontier_is_drawn_with_the_bound_and_the_chosen_point():
     assert png(above).startswith(b"\x89PNG")
 
 
+def test_where_no_bound_plays_a_part_none_is_drawn():
+    dense, chosen = score(10, 0.9, 0.95), score(10, 0.91, 0.96, 1e-3)
+    above, _ = plot_frontier(Found("accuracy", dense, chosen, None, [dense, chosen]))
+    assert "bound" not in {line.get_label() for line in above.lines}
+    assert "bound" not in {text.get_text() for text in above.get_legend().get_texts()}
+    assert above.lines
+    assert png(above).startswith(b"\x89PNG")
+
+
 def test_numbers_have_one_picture_in_which_the_frontier_goes_down():
     points = [score(kept, np.nan, np.nan, loss=loss) for kept, loss in ((0, 9), (3, 2), (40, 1.9))]
     _, axes = plt.subplots()

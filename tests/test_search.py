@@ -9,11 +9,11 @@ import pytest
 
 import planted
 from dwindle import Batch, DataError, Learner, Logistic, Poisson, Squared
+from dwindle.choices import METRICS
 from dwindle.journal import Journal
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.search import (
-    METRICS,
     Found,
     Grid,
     Score,
@@ -159,6 +159,7 @@ def test_with_keep_the_best_of_so_many_features_is_chosen(found):
     cut = Search(Logistic(), SMALL, folds=5, keep=6).run(batches())
     assert all(score.kept <= 6 for score in cut.scores)
     assert cut.chosen.accuracy == max(score.accuracy for score in cut.scores)
+    assert cut.bound is None
     assert max(score.kept for score in found.scores) == 40
 
 
@@ -283,8 +284,8 @@ def test_no_gravity_is_always_tried(grid):
     ("wrong", "said"),
     [
         ({"folds": 1}, "folds must be 2 or more, got 1"),
-        ({"tolerance": 1.0}, "tolerance must be from 0 to 1, got 1.0"),
-        ({"tolerance": -0.1}, "tolerance must be from 0 to 1"),
+        ({"tolerance": 1.0}, r"tolerance must be 0 or more and below 1, got 1.0 \(1% is 0.01\)"),
+        ({"tolerance": -0.1}, "tolerance must be 0 or more and below 1, got -0.1"),
         ({"metric": "f1"}, "metric must be one of accuracy, auc, loss, got 'f1'"),
         ({"keep": -1}, "keep must be 0 or more"),
         (
@@ -322,7 +323,7 @@ def test_folds_of_one_class_have_no_auc_and_the_others_do():
         Search(Logistic(), grid, "auc", folds=2).run([batch])
     found = Search(Logistic(), grid, folds=2).run([batch])
     assert math.isnan(found.chosen.auc)
-    assert found.chosen.accuracy >= 0
+    assert found.chosen.accuracy == 0  # each fold learns from the other class alone
 
 
 def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
@@ -345,6 +346,14 @@ def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
     )
     assert again == found
     assert steps == [(done, 40) for done in range(before, 41)]
+
+
+@pytest.mark.parametrize("other", [{"passes": (1, 2)}, {"passes": (3,)}, {"rest": (1, 5)}])
+def test_what_a_journal_has_of_other_passes_and_rests_is_not_taken_for_these(tmp_path, other):
+    journal = Journal(tmp_path / "j", 1)
+    Search(Logistic(), SMALL, folds=2).run(batches(), journal=journal)
+    search = Search(Logistic(), SMALL._replace(**other), folds=2)
+    assert search.run(batches(), journal=journal) == search.run(batches())
 
 
 def test_when_it_stops_no_thread_goes_on():

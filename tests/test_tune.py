@@ -117,6 +117,15 @@ def test_json_is_each_score_the_choice_and_the_training(data, tmp_path):
     assert summary["kept"] == len(Model.load(tmp_path / "m"))
 
 
+def test_with_keep_no_bound_is_told(data, tmp_path):
+    args = ("tune", data, "-m", tmp_path / "m", *FAST, "--keep", "7")
+    said = dwindle(*args).stderr.splitlines()
+    assert any(line.startswith("chosen ") for line in said)
+    assert not any(line.startswith("bound ") for line in said)
+    *_, choice, _ = map(json.loads, dwindle(*args, "--json").stdout.splitlines())
+    assert choice["bound"] is None
+
+
 def test_what_diverged_is_null_in_json(tmp_path):
     (tmp_path / "a.svm").write_text(planted.svmlight(planted.rows(300, classes=False)))
     plain = ("--update", "plain", "--rate", "0.01,50", "--passes", "1", "--gravity", "0")
@@ -131,9 +140,19 @@ def test_what_diverged_is_null_in_json(tmp_path):
 def test_the_picture_is_where_it_is_wanted_and_is_one(data, tmp_path, name):
     option = () if name is None else ("--picture", tmp_path / name)
     dwindle("tune", data, "-m", tmp_path / "m.parquet", *FAST, *option, "-q")
-    drawn = (tmp_path / (name or "m.png")).read_bytes()
+    drawn = (tmp_path / (name or "m.parquet.png")).read_bytes()
     assert b"<svg" in drawn if name == "picture.svg" else drawn.startswith(b"\x89PNG\r\n")
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_if_the_picture_cannot_be_written_the_summary_is_there(data, tmp_path):
+    (tmp_path / "m.png" / "occupied").mkdir(parents=True)
+    done = dwindle("tune", data, "-m", tmp_path / "m", *FAST, check=False)
+    assert done.exit_code == 1
+    *_, model, error = done.stderr.splitlines()
+    assert model.startswith(f"model         {tmp_path / 'm'}, ")
+    assert error == f"dwindle: {tmp_path / 'm.png'}: is a folder: write to a file in it"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "m.png"]
 
 
 def without_matplotlib(*args):
@@ -305,7 +324,6 @@ def test_other_data_and_other_settings_are_refused_while_something_is_unfinished
         ("tune", other, *FAST),
         ("tune", data, *FAST, "--folds", "4"),
         ("tune", data, *FAST, "--loss", "hinge"),
-        ("tune", data, *FAST, "--passes", "2"),
         ("tune", data, *FAST, "--keep", "3"),
     ):
         done = dwindle(*args, "-m", tmp_path / "m", check=False)
@@ -319,6 +337,14 @@ def test_what_another_version_finished_is_refused(data, tmp_path, monkeypatch):
     monkeypatch.setattr("dwindle.tuning.version", lambda _: "0.0.1")
     with pytest.raises(DataError, match="was written with other settings or other data"):
         tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
+
+
+def test_other_passes_and_rests_are_measured_anew(data, tmp_path):
+    for n, other in enumerate(({"passes": (2, 3)}, {"rest": (5,)}, {"every": (2,)})):
+        tuning = Tuning(GRID._replace(**other), folds=3)
+        halted(data, tmp_path / f"m{n}")
+        again = tune([str(data)], tmp_path / f"m{n}", tuning, on_note=str)
+        assert again.found == tune([str(data)], tmp_path / "alone", tuning).found
 
 
 def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_path):
@@ -339,7 +365,7 @@ def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_pat
         (["--rate", "-1"], "rate must be finite and above 0, got -1.0"),
         (["--update", "plain,best"], "update must be one of adaptive, plain, got 'best'"),
         (["--tolerance", "little"], "--tolerance: expected a share like 1% or 0.01, got 'little'"),
-        (["--tolerance", "100%"], "tolerance must be from 0 to 1, got 1.0"),
+        (["--tolerance", "1"], "tolerance must be 0 or more and below 1, got 1.0 (1% is 0.01)"),
         (["--folds", "1"], "folds must be 2 or more, got 1"),
         (["--picture", "nowhere/p.png"], "--picture: there is no folder nowhere to write to"),
         (["--picture", "m"], "--picture: m is the model: name another file"),
@@ -429,6 +455,17 @@ def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text,
     # What is wrong is mended, and nothing of the first attempt is in the way.
     (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
     dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST, "-q")
+
+
+@pytest.mark.parametrize("label", ["1", "-1", "5"])
+def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
+    (tmp_path / "a.vw").write_text("".join(f"{label} | a:{i % 7} b\n| c\n" for i in range(40)))
+    done = dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST)
+    said = "dwindle: all labels are the same: there is nothing to tell apart"
+    assert done.stderr.splitlines().count(said) == 1
+    assert len(Model.load(tmp_path / "m")) <= 2
+    (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
+    assert said not in dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST).stderr
 
 
 def test_unlabelled_examples_at_the_top_are_passed_over(data, tmp_path):

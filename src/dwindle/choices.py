@@ -1,4 +1,4 @@
-"""What the command line and the estimators call the ingredients."""
+"""What the command line and the estimators call the ingredients, and what is measured."""
 
 import math
 from typing import Any
@@ -33,6 +33,7 @@ SHRINKAGES = {
     "none": Unshrunk,
 }
 UPDATES: dict[str, Any] = {"adaptive": Adaptive(), "plain": Plain()}
+METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 
 
 def loss_called(name: Any) -> Any:

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from dwindle.errors import DataError
@@ -23,7 +22,6 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], about: Any) -> None:
         self.path = Path(path)
         self._done: dict[str, Any] = {}
-        self._lock = Lock()
         said = json.loads(json.dumps(about))  # as it reads back
         text = self.path.read_bytes() if self.path.exists() else b""
         if not text.startswith(BEGIN[: len(text)]):
@@ -55,15 +53,10 @@ class Journal:
     def add(self, name: str, result: Any) -> None:
         """Work of this name is finished."""
         line = _line([name, result])
-        with self._lock:
-            self._done[name] = json.loads(line)[1]
-            with self.path.open("ab") as file:
-                file.write(self._head + line)
-            self._head = b""
-
-    def remove(self) -> None:
-        """All is finished: the file is gone."""
-        self.path.unlink(missing_ok=True)
+        self._done[name] = json.loads(line)[1]
+        with self.path.open("ab") as file:
+            file.write(self._head + line)
+        self._head = b""
 
     def _read(self, line: bytes) -> Any:
         try:

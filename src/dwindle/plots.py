@@ -13,12 +13,13 @@ from matplotlib.ticker import LogFormatter
 
 from dwindle import kernels
 from dwindle.batch import Batch
+from dwindle.choices import METRICS
 from dwindle.errors import DataError
 from dwindle.learner import Learner
 from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import auc
 from dwindle.model import Model
-from dwindle.search import METRICS, Found, Score
+from dwindle.search import Found, Score
 from dwindle.shrinkage import Truncation
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -137,7 +138,8 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
         each.set_xscale("symlog" if scale else "log", **scale)
         each.set_xlim(-0.2 if scale else least / 1.5, max(1.5 * most, 1.2))
         each.xaxis.set_major_formatter("{x:,.0f}")
-    drawn[0].axhline(found.bound, color="black", linewidth=0.8, linestyle="--", label="bound")
+    if found.bound is not None:
+        drawn[0].axhline(found.bound, color="black", linewidth=0.8, linestyle="--", label="bound")
     drawn[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     drawn[-1].set_xlabel("features kept")
     return drawn

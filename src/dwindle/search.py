@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
-from dwindle.choices import schedule_of, shrinkage_called, update_called
+from dwindle.choices import METRICS, schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError, DivergedError
 from dwindle.journal import Journal
 from dwindle.learner import Learner
@@ -29,7 +29,6 @@ from dwindle.progress import LabelCounts
 from dwindle.shrinkage import Truncation
 from dwindle.updates import Adaptive, Plain
 
-METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 RATES = {"adaptive": (0.03, 0.1, 0.3, 1.0), "plain": (1 / 16, 1 / 4, 1, 4)}  # plain: in 1 / |x|^2
 DECAYS = (0.5, 0.8)
 PASSES = (1, 3, 10, 30)
@@ -115,7 +114,7 @@ class Found(NamedTuple):
     metric: str
     dense: Score  # the best without shrinkage
     chosen: Score
-    bound: float  # what the chosen one's metric had to reach
+    bound: float | None  # what the chosen one's metric had to reach; with ``keep``, nothing
     scores: list[Score]
 
     def frontier(self) -> list[Score]:
@@ -154,7 +153,9 @@ class Search:
         if self.folds < 2:
             raise ValueError(f"folds must be 2 or more, got {self.folds}")
         if not 0 <= self.tolerance < 1:
-            raise ValueError(f"tolerance must be from 0 to 1, got {self.tolerance}")
+            raise ValueError(
+                f"tolerance must be 0 or more and below 1, got {self.tolerance} (1% is 0.01)"
+            )
         if self.metric not in {None, *METRICS}:
             raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
         if self.metric in {"accuracy", "auc"} and not self._ranks:
@@ -176,7 +177,8 @@ class Search:
         """Try every setting of the grid on every fold, on ``jobs`` threads, and choose.
 
         ``on_run`` is told how many runs are made, of how many. Runs in the ``journal`` are not made
-        again. When ``stopping`` says so, `Stopped` is raised.
+        again: it must be about these examples, this loss, these folds and this ``keep``. When
+        ``stopping`` says so, `Stopped` is raised.
         """
         self.check()
         each = (self.grid._replace(update=(update,)) for update in self.grid.update)
@@ -312,7 +314,6 @@ class Search:
     def choose(self, scores: list[Score]) -> Found:
         """The best without shrinkage, and the sparsest that is about as good."""
         metric = self.measure
-        sign = METRICS[metric]
         dense = max(
             (each for each in scores if not each.setting.shrinks),
             key=lambda each: good(each, metric),
@@ -322,14 +323,13 @@ class Search:
                 "every run without gravity diverged or could not be measured: "
                 "try smaller rates, or scale the features"
             )
-        best = getattr(dense, metric)
-        bound = best - sign * self.tolerance * abs(best)
-        if self.keep is None:
-            enough = [each for each in scores if good(each, metric) >= sign * bound]
-            chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
-        else:
+        if self.keep is not None:
             chosen = max(scores, key=lambda each: (good(each, metric), -each.kept))
-        return Found(metric, dense, chosen, bound, scores)
+            return Found(metric, dense, chosen, None, scores)
+        least = good(dense, metric) - self.tolerance * abs(good(dense, metric))
+        enough = [each for each in scores if good(each, metric) >= least]
+        chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
+        return Found(metric, dense, chosen, METRICS[metric] * least, scores)
 
 
 def good(score: Score, metric: str) -> float:
@@ -436,16 +436,25 @@ def _in_parallel(
 
 
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
-    """Settings by the run that they are moments of; those of a run in the order of its passes."""
-    runs: dict[str, list[Setting]] = {}
+    """Settings by the name of the run that they are moments of, in the order of its passes.
+
+    The name says all moments, so that a journal gives back what was measured at these and no other.
+    """
+    runs: dict[Setting, list[Setting]] = {}
     for setting in dict.fromkeys(settings):
-        name = " ".join(
-            f"{field} {value}"
-            for field, value in setting._asdict().items()
-            if field not in {"passes", "rest"}
-        )
-        runs.setdefault(name, []).append(setting)
-    return {name: sorted(run, key=lambda s: (s.passes, s.rest)) for name, run in runs.items()}
+        runs.setdefault(setting._replace(passes=1, rest=0), []).append(setting)
+    return {_name(run): run for run in (sorted(each, key=_moment) for each in runs.values())}
+
+
+def _moment(setting: Setting) -> tuple[int, int]:
+    return setting.passes, setting.rest
+
+
+def _name(run: Sequence[Setting]) -> str:
+    said = run[0]._asdict()
+    del said["passes"], said["rest"]
+    moments = (f"passes {passes} rest {rest}" for passes, rest in map(_moment, run))
+    return " ".join([*(f"{field} {value}" for field, value in said.items()), *moments])
 
 
 def _unshrunk(setting: Setting) -> Setting:

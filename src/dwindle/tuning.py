@@ -157,6 +157,8 @@ def _found(
     with closing(Cache()) as cache:
         loss = _fill(cache, paths, tuning, on_batch, stopping)
         examples = [parsed.batch for parsed in cache.read()]
+        if len(set[float]().union(*map(Labels().found, examples))) < 2:
+            on_note("all labels are the same: there is nothing to tell apart")
         journal = Journal(path, _about(examples, loss, tuning))
         if len(journal):
             on_note(f"going on: {len(journal):,} runs were found finished in {path}")
@@ -170,19 +172,17 @@ def _found(
 
 
 def _about(examples: Sequence[Batch], loss: Any, tuning: Tuning) -> dict[str, Any]:
-    """All that decides what a run of a given name comes to, and when in it that is measured.
+    """All that decides what a run of a given name comes to.
 
-    What else is asked for may change: other rates and gravities are other runs, and the metric and
-    the tolerance only choose among them.
+    What else is asked for may change: other rates, gravities and passes are other runs, and the
+    metric and the tolerance only choose among them.
     """
-    grid = tuning.grid
     return {
         "dwindle": version("dwindle"),
         "data": _digest(examples),
         "loss": repr(loss),
         "folds": tuning.folds,
         "keep": tuning.keep,
-        "measured": [grid.passes, grid.rest, grid.every],
     }
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import click
 
-from dwindle.choices import LOSSES, loss_called
+from dwindle.choices import LOSSES, METRICS, loss_called
 from dwindle.cli.options import asked_to_stop, data, features, reading, told_in_one_line
 from dwindle.cli.report import screen
 from dwindle.cli.tuned import Report
 
-METRICS = ("accuracy", "auc", "loss")
 INSTALL = 'pip install "dwindle[plot]"'
 
 
@@ -48,7 +47,7 @@ INSTALL = 'pip install "dwindle[plot]"'
 )  # fmt: skip
 @click.option("--folds", default=10, show_default=True, help="The data is cut into.")
 @click.option(
-    "--metric", type=click.Choice(METRICS),
+    "--metric", type=click.Choice(list(METRICS)),
     help="What is to be good.  [default: accuracy of two classes, else loss]",
 )  # fmt: skip
 @click.option(
@@ -57,7 +56,7 @@ INSTALL = 'pip install "dwindle[plot]"'
 )  # fmt: skip
 @click.option("--keep", type=click.IntRange(0), help="The best with at most N features.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time.  [default: all cores]")
-@click.option("--picture", metavar="FILE", help="Of all settings.  [default: MODEL with .png]")
+@click.option("--picture", metavar="FILE", help="Of all settings.  [default: MODEL.png]")
 @click.option("--no-picture", is_flag=True, help="Draw none.")
 @click.option("--json", "as_json", is_flag=True, help="Scores and summary as JSON lines.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
@@ -95,7 +94,6 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
                 on_note=report.note,
                 stopping=lambda: bool(stop),
             )
-            picture.draw(tuned.found, report.note)
     except Halted as halted:
         told = (
             f"{halted.journal} is written: repeat the command to go on"
@@ -105,6 +103,7 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop[0])
     report.summary(tuned.summary, model)
+    picture.draw(tuned.found, report.note)
 
 
 def _tuning(settings: dict[str, Any]) -> Any:
@@ -152,7 +151,7 @@ class Picture:
     def __init__(self, asked: str | None, model: str, *, wanted: bool) -> None:
         self.asked = asked is not None
         self.model = Path(model)
-        self.path = Path(asked) if asked else self.model.with_suffix(".png")
+        self.path = Path(asked or f"{model}.png")
         self.wanted = wanted
 
     def check(self, paths: Sequence[str]) -> None:

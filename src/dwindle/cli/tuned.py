@@ -33,8 +33,8 @@ class Report(report.Report):
             told |= {"dense": _fields(found.dense), "chosen": _fields(found.chosen)}
             click.echo(json.dumps(told))
         elif not self.quiet:
-            within = options["tolerance"] if options["keep"] is None else None
-            for line in (*table(found), "", *_choice(found, within), f"command       {command}"):
+            choice = _choice(found, options["tolerance"])
+            for line in (*table(found), "", *choice, f"command       {command}"):
                 self.screen.line(line)
 
 
@@ -93,15 +93,15 @@ def _thinned(found: Any) -> Sequence[Any]:
     return sorted(distinct.values(), key=lambda score: score.kept)
 
 
-def _choice(found: Any, within: str | None) -> Iterator[str]:
+def _choice(found: Any, tolerance: str) -> Iterator[str]:
     name = NAMES[found.metric]
 
     def told(score: Any) -> str:
         return f"{name} {_number(getattr(score, found.metric))}, {score.kept:,.0f} features"
 
     yield f"dense         {told(found.dense)}: the best without gravity"
-    if within is not None:
-        yield f"bound         {name} {_number(found.bound)}: {within} worse"
+    if found.bound is not None:
+        yield f"bound         {name} {_number(found.bound)}: {tolerance} worse"
     yield f"chosen        {told(found.chosen)}"
 
 
