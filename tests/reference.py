@@ -124,3 +124,36 @@ def learn(
             weights[name] = weights.get(name, 0.0) - rates[step] * update.stride(name, s * x)
         step += 1
         yield p, dict(weights)
+
+
+def averaged(examples, rates, slope, gravity, beta, *, proximal):
+    """Beyond the paper: yield (prediction, weights) of FTRL-Proximal, or of dual averaging.
+
+    Weights come from what the gradients add up to, z, and from their squares, n. ``gravity`` is the
+    L1 penalty, of the whole for FTRL-Proximal, of each step for dual averaging. As in the cells, n
+    is kept in single precision, and so is FTRL's weight.
+    """
+    z, n = {}, {}
+    pulled = 0.0
+
+    def weight(name, rate):
+        v = t1(z[name], rate * gravity if proximal else pulled)
+        w = v / (beta + math.sqrt(n[name]))
+        return float(np.float32(w)) if proximal else w
+
+    for rate, (features, label) in zip(rates, examples, strict=True):
+        pulled += rate * gravity
+        for name, _ in features:
+            z.setdefault(name, 0.0)
+            n.setdefault(name, 0.0)
+        w = {name: weight(name, rate) for name, _ in features}
+        p = sum(w[name] * x for name, x in features)
+        s = slope(p, label)
+        for name, x in features:
+            g = s * x
+            before = math.sqrt(n[name])
+            n[name] = float(np.float32(n[name] + g * g))
+            z[name] -= rate * g
+            if proximal:
+                z[name] += (math.sqrt(n[name]) - before) * w[name]
+        yield p, {name: weight(name, rate) for name in z}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from dwindle.schedules import Schedule
     from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-    from dwindle.updates import Adaptive, Averaged, Plain
+    from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda
 
 # Imported when first asked for: `import dwindle` costs nothing, and no Numba.
 _HOME = {
@@ -37,6 +37,7 @@ _HOME = {
     "ClippedSquared": "losses",
     "DataError": "errors",
     "DivergedError": "errors",
+    "Ftrl": "updates",
     "Hinge": "losses",
     "Huber": "losses",
     "Learner": "learner",
@@ -44,6 +45,7 @@ _HOME = {
     "Plain": "updates",
     "Poisson": "losses",
     "Quantile": "losses",
+    "Rda": "updates",
     "Rounding": "shrinkage",
     "Schedule": "schedules",
     "Squared": "losses",
@@ -64,6 +66,7 @@ __all__ = [
     "ClippedSquared",
     "DataError",
     "DivergedError",
+    "Ftrl",
     "Hinge",
     "Huber",
     "Learner",
@@ -71,6 +74,7 @@ __all__ = [
     "Plain",
     "Poisson",
     "Quantile",
+    "Rda",
     "Rounding",
     "Schedule",
     "Squared",

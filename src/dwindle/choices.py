@@ -14,7 +14,7 @@ from dwindle.losses import (
 )
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-from dwindle.updates import Adaptive, Averaged, Plain
+from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda
 
 LOSSES: dict[str, Any] = {
     "auto": None,
@@ -32,7 +32,12 @@ SHRINKAGES = {
     "subgradient": Subgradient,
     "none": Unshrunk,
 }
-UPDATES: dict[str, Any] = {"adaptive": Adaptive(), "plain": Plain()}
+UPDATES: dict[str, Any] = {
+    "adaptive": Adaptive(),
+    "plain": Plain(),
+    "ftrl": Ftrl(),
+    "rda": Rda(),
+}
 METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 
 

@@ -213,7 +213,7 @@ def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> i
         mark = cells[j].key
         if mark == 0:
             continue
-        if alive(update, cells[j], weight_at(update, shrinkage, cells[j], now, size)):
+        if alive(update, cells[j], weight_at(update, shrinkage, cells[j], now, size), now):
             n_live += 1
             to = (mark * GOLDEN) >> shift
             while cells[to].key != 0 and to != j:

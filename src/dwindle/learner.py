@@ -24,7 +24,7 @@ from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
 from dwindle.sketch import Distinct
 from dwindle.table import Table, empty_cells
-from dwindle.updates import Adaptive, Averaged, settle, step
+from dwindle.updates import Adaptive, Averaged, Ftrl, Rda, settle, step
 
 
 class Learner:
@@ -375,10 +375,27 @@ def _check(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -> None:
         raise ValueError("gravity must be finite; Rounding removes weights at once")
     if shrinkage.every != int(shrinkage.every) or shrinkage.every < 1:
         raise ValueError(f"every must be a whole number, 1 or more, got {shrinkage.every}")
-    if isinstance(update, Adaptive) and not 0.0 < update.beta < np.inf:
+    if isinstance(update, Adaptive | Ftrl | Rda) and not 0.0 < update.beta < np.inf:
         raise ValueError(f"beta must be finite and above 0, got {update.beta}")
     if isinstance(update, Averaged):
         _check_theorem_3_2(shrinkage, schedule)
+    if isinstance(update, Ftrl | Rda):
+        _check_dual(update, shrinkage)
+
+
+def _check_dual(update: Ftrl | Rda, shrinkage: Any) -> None:
+    """What is pulled is the sum of the gradients, by T1."""
+    name = type(update).__name__
+    if not update.patience >= 0.0:
+        raise ValueError(f"patience must be 0 or more, got {update.patience}")
+    if not isinstance(shrinkage, Truncation | Unshrunk):
+        raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
+            f"{name} knows only Truncation, got {shrinkage}"
+        )
+    if getattr(shrinkage, "threshold", np.inf) != np.inf:
+        raise ValueError(f"{name} has no threshold, got {shrinkage}")
+    if isinstance(update, Ftrl) and shrinkage.every != 1:
+        raise ValueError(f"Ftrl's gravity is no pull at every K-th step, got {shrinkage}")
 
 
 def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
-from dwindle.choices import METRICS, schedule_of, shrinkage_called, update_called
+from dwindle.choices import METRICS, UPDATES, schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError, DivergedError
 from dwindle.journal import Journal
 from dwindle.learner import Learner
@@ -29,8 +29,10 @@ from dwindle.progress import LabelCounts
 from dwindle.shrinkage import Truncation
 from dwindle.updates import Adaptive, Plain
 
-RATES = {"adaptive": (0.03, 0.1, 0.3, 1.0), "plain": (1 / 16, 1 / 4, 1, 4)}  # plain: in 1 / |x|^2
+RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
+RATES["plain"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
 DECAYS = (0.5, 0.8)
+AVERAGING = frozenset({"ftrl", "rda"})  # updates whose rates are not lowered: they remember them
 PASSES = (1, 3, 10, 30)
 MOST = 300_000  # examples in all passes of a run, unless it is one pass
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
@@ -354,14 +356,14 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
 
     Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
     go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
-    weight would leave zero. For the adaptive update x_j is in units of its largest value, as there.
+    weight would leave zero. For the adaptive update x_j is in units of its largest value, as there;
+    for FTRL-Proximal it is the sum, and not the mean, that gravity weighs against.
     """
     n = sum(batch.n_examples for batch in examples)
-    units = {"adaptive": 1.0, "plain": 1.0 / _length(examples)}
     rates = (
-        _short(rate * units[update])
+        _short(rate / _length(examples) if update == "plain" else rate)
         for update in grid.update
-        for rate in RATES.get(update, RATES["plain"])
+        for rate in RATES[update]
     )
     passes = grid.passes or tuple(p for p in PASSES if p == 1 or p * n <= MOST)
     gravity = grid.gravity
@@ -369,9 +371,10 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
         steepest = (_steepest(examples, loss, update) for update in grid.update)
         steps = range(1, STEPS + 1)
         gravity = (0.0, *(_short(top * 10 ** (-k / 3)) for top in steepest for k in steps))
+    lowered = max(passes) > 1 and not AVERAGING.issuperset(grid.update)
     return grid._replace(
         rate=grid.rate or tuple(sorted(set(rates))),
-        pass_decay=grid.pass_decay or (DECAYS if max(passes) > 1 else (1.0,)),
+        pass_decay=grid.pass_decay or (DECAYS if lowered else (1.0,)),
         gravity=tuple(sorted(set(gravity))),
         passes=tuple(sorted(set(passes))),
         rest=grid.rest or (max(grid.every), n),
@@ -498,8 +501,9 @@ def _steepest(examples: Sequence[Batch], loss: Any, update: str) -> float:
     for batch in examples:
         learner.learn(batch._replace(base=np.full(batch.n_examples, constant, np.float32)))
     cells = learner.table.cells
-    total = cells["weight"] * (cells["scale"] if adapts else 1.0) / TINY
-    return float(np.abs(total).max()) / max(learner.n_steps, 1) or 1.0  # nothing to learn from
+    total = float(np.abs(cells["weight"] * (cells["scale"] if adapts else 1.0)).max()) / TINY
+    steps = 1 if update == "ftrl" else max(learner.n_steps, 1)
+    return total / steps or 1.0  # nothing to learn from
 
 
 def _importance(batch: Batch) -> NDArray[np.float32]:

@@ -38,8 +38,8 @@ def exported(
 
 
 @by_class
-def alive(update: Any, cell: Any, w: float) -> bool:
-    """Whether a sweep must keep the cell, given its settled weight w."""
+def alive(update: Any, cell: Any, w: float, now: float) -> bool:
+    """Whether a sweep at ``now`` must keep the cell, given its settled weight w."""
 
 
 def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
@@ -55,6 +55,12 @@ def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
             "itemsize": itemsize,
         }
     )
+
+
+# What is averaged, not the weight, is what these cells remember; 32 bytes too.
+_DUAL = np.dtype(
+    [("key", "u8"), ("z", "f8"), ("weight", "f4"), ("energy", "f4"), ("last", "u4"), ("seen", "u4")]
+)
 
 
 class Plain(NamedTuple):
@@ -151,7 +157,7 @@ def _(_update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, n_s
 
 
 @body_of(alive, Averaged)
-def _(_update: Averaged, cell: Any, w: float) -> bool:
+def _(_update: Averaged, cell: Any, w: float, _now: float) -> bool:
     return w != 0.0 or cell.total != 0.0
 
 
@@ -183,7 +189,7 @@ def _(update: Audited, shrinkage: Any, cell: Any, now: float, size: float, _x: f
 
 
 @body_of(alive, Audited)
-def _(_update: Audited, _cell: Any, _w: float) -> bool:
+def _(_update: Audited, _cell: Any, _w: float, _now: float) -> bool:
     return True
 
 
@@ -211,5 +217,110 @@ def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps:
 
 
 @body_of(alive, Plain, Adaptive)
-def _(_update: Any, _cell: Any, w: float) -> bool:
+def _(_update: Any, _cell: Any, w: float, _now: float) -> bool:
     return w != 0.0
+
+
+class Ftrl(NamedTuple):
+    """FTRL-Proximal (McMahan and others, 2013), with Truncation's gravity as its lambda_1.
+
+    With gradient g = phi'(p, y) x and alpha = eta, all of z times -eta:
+
+        z <- z - eta g + (sqrt(n + g^2) - sqrt(n)) w,   n <- n + g^2,
+        w = T1(z, eta lambda_1) / (beta + sqrt(n)).
+
+    Lambda_1 weighs against the sum of all gradients, so it grows with the data, where the gravity
+    of the other updates pulls at each step. A weight of zero may still be on its way to leaving it,
+    so its cell has to be kept; a sweep drops it if it was not seen for more than ``patience`` times
+    as many steps as it was seen. With an infinite patience nothing is forgotten.
+    """
+
+    beta: float = 1.0
+    patience: float = 500.0
+
+    def cell(self) -> np.dtype[np.void]:
+        """With z, n, the weight that predicted, and when and how often the feature was seen."""
+        return _DUAL
+
+    @property
+    def counts_moments(self) -> bool:
+        """The clock is the number of steps, and a moment's size is eta lambda_1."""
+        return True
+
+
+@body_of(weight_at, Ftrl)
+def _(update: Ftrl, shrinkage: Any, cell: Any, _now: float, size: float) -> float:
+    w = shrink(shrinkage, cell.z, 1.0, size) / (update.beta + np.sqrt(np.float64(cell.energy)))
+    return np.float64(np.float32(w))  # as the cell has room for it
+
+
+@body_of(settle, Ftrl)
+def _(update: Ftrl, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+    w = weight_at(update, shrinkage, cell, now, size)
+    cell.weight = w
+    if x != 0.0:
+        cell.last = np.uint32(now)
+        cell.seen += np.uint32(1)
+    return w
+
+
+@body_of(step, Ftrl)
+def _(_update: Ftrl, cell: Any, rate: float, slope: float, x: float) -> None:
+    g = slope * x
+    before = np.sqrt(np.float64(cell.energy))
+    cell.energy += g * g
+    cell.z += (np.sqrt(np.float64(cell.energy)) - before) * cell.weight - rate * g
+
+
+class Rda(NamedTuple):
+    """Regularised dual averaging (Xiao, 2010) with AdaGrad's rates (Duchi and others, 2011).
+
+    With gradient g = phi'(p, y) x, and all the pull of Truncation so far as the penalty:
+
+        z <- z - eta g,   n <- n + g^2,   w = T1(z, sum of eta_i g_i) / (beta + sqrt(n)).
+
+    Truncated gradient forgets a pull that found the weight at zero; here every one counts. What
+    `Ftrl` says of weights at zero and of ``patience`` holds here too.
+    """
+
+    beta: float = 1.0
+    patience: float = 500.0
+
+    def cell(self) -> np.dtype[np.void]:
+        """As that of `Ftrl`, whose weight is not needed."""
+        return _DUAL
+
+    @property
+    def counts_moments(self) -> bool:
+        """So that the clock is the number of steps, as it is for `Ftrl`."""
+        return True
+
+
+@body_of(weight_at, Rda)
+def _(update: Rda, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+    return shrink(shrinkage, cell.z, now, size) / (update.beta + np.sqrt(np.float64(cell.energy)))
+
+
+@body_of(settle, Rda)
+def _(update: Rda, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+    if x != 0.0:
+        cell.last = np.uint32(now)
+        cell.seen += np.uint32(1)
+    return weight_at(update, shrinkage, cell, now, size)
+
+
+@body_of(step, Rda)
+def _(_update: Rda, cell: Any, rate: float, slope: float, x: float) -> None:
+    g = slope * x
+    cell.energy += g * g
+    cell.z -= rate * g
+
+
+@body_of(exported, Ftrl, Rda)
+def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps: int) -> float:
+    return weight_at(update, shrinkage, cell, now, size)
+
+
+@body_of(alive, Ftrl, Rda)
+def _(update: Any, cell: Any, w: float, now: float) -> bool:
+    return w != 0.0 or now - cell.last <= update.patience * cell.seen

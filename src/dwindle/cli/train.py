@@ -50,7 +50,8 @@ GROUPS = {
 @click.option("--threshold", type=float, help="Pull only weights up to this.  [default: all]")
 @click.option(
     "--update", type=click.Choice(list(UPDATES)), default="adaptive", show_default=True,
-    help="A rate for each feature, or the paper's one rate for all.",
+    help="A rate for each feature, or the paper's one rate for all; or FTRL-Proximal or dual "
+    "averaging, whose gravity weighs against the sum of all gradients.",
 )  # fmt: skip
 @click.option("--rate", default=0.3, show_default=True, help="The learning rate.")
 @click.option("--power", default=0.0, show_default=True, help="The rate falls as 1/i^power.")

@@ -36,7 +36,7 @@ INSTALL = 'pip install "dwindle[plot]"'
     "--threshold", metavar="T,T,...", help="Pull only weights up to this.  [default: inf]"
 )
 @click.option("--update", metavar="U,U", default="adaptive", show_default=True,
-              help="adaptive, plain or both.")  # fmt: skip
+              help="adaptive, plain, ftrl or rda, or several.")  # fmt: skip
 @click.option(
     "--rest", metavar="N,N,...",
     help="Steps at the end without examples.  [default: K, and as many as there are examples]",
