@@ -200,7 +200,7 @@ def test_the_gravities_tried_go_down_from_where_almost_nothing_lives(loss, examp
     for s, (_, j, x) in zip(slope, examples, strict=True):
         total[j] += s * x
     assert gravities[-1] == pytest.approx(np.abs(total).max() / len(y) * 10 ** (-1 / 3), rel=0.06)
-    for update, rate in (("plain", 0.01), ("adaptive", 0.1)):
+    for update, rate in (("plain", 0.01), ("adaptive", 0.1), ("ftrl", 0.1), ("rda", 0.1)):
         gravities = completed(Grid(update=(update,)), batches(examples), loss).gravity
         most = Setting(rate, gravity=3 * gravities[-1], update=update, rest=len(examples))
         assert len(trained(batches(examples), most, loss)) <= 1
@@ -241,6 +241,7 @@ def test_automatic_values_look_at_the_data():
     assert grid.rate == pytest.approx(np.array([1 / 16, 1 / 4, 1, 4]) / length, rel=0.05)
     assert (grid.passes, grid.pass_decay, grid.rest) == ((1, 3, 10, 30), (0.5, 0.8), (1, 600))
     assert completed(Grid(), batches(), Logistic()).rate == (0.03, 0.1, 0.3, 1.0)
+    assert completed(Grid(update=("ftrl",)), batches(), Logistic()).pass_decay == (1.0,)
     once = completed(Grid(passes=(1,), every=(1, 10)), batches(), Logistic())
     assert (once.pass_decay, once.rest) == ((1.0,), (10, 600))
     nothing = Batch.from_dicts([{}, {}], [1, -1])
