@@ -40,7 +40,7 @@ def main() -> None:
         size = workload.SMALL if given.small else workload.FULL
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:
             found = workload.measure(size, given.rounds, Path(folder))
-        results["workloads"].append(as_json(name, found))
+        results["workloads"].append(as_json(name, workload.__doc__ or "", found))
         screen.show(results["workloads"][-1])
         given.json.parent.mkdir(parents=True, exist_ok=True)
         with replacing(given.json) as file:

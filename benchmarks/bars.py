@@ -18,16 +18,16 @@ class Bar(NamedTuple):
 AT_LEAST, AT_MOST = "at least", "at most"
 
 FASTER_THAN_VW = "times as fast as Vowpal Wabbit"
-LESS_THAN_SPARSE = "of its memory --sparse_weights takes"
-LESS_THAN_TABLE = "of its memory -b 24 takes"
-ALONE = "of the decompressor alone, or of plain text if that is slower"
+LESS_THAN_SPARSE = "times less memory than --sparse_weights"
+LESS_THAN_TABLE = "times less memory than -b 24"
+ALONE = "times as long as the decompressor alone or plain text, the slower one"
 MB_A_CORE = "MB a second of one core"
-OF_WC = "of the speed of wc -l"
+OF_WC = "times the speed of wc -l"
 FASTER_THAN_SKLEARN = "times as fast as SGDClassifier(l1)"
 FASTER_THAN_ORDERED = "times as fast as SGDClassifier(l1, shuffle=False)"
 FASTER_THAN_RIVER = "times as fast as River"
 SECONDS = "seconds"
-OF_READING = "of a random read"
+OF_READING = "times as long as a random read"
 
 BARS: dict[tuple[str, str, str], Bar] = {  # by workload, case and figure
     ("eat", "text", FASTER_THAN_VW): Bar(AT_LEAST, 5),

@@ -15,7 +15,7 @@ from benchmarks.tools import (
     Settings,
     models,
     parsed,
-    predictions,
+    said_by,
     spoken,
     three_ways,
 )
@@ -54,18 +54,23 @@ def measured_three_ways(
     rows: list[Row] = []
     figures: list[Figure] = []
     tens = ten_lines(data), ten_lines(test)
-    once([*parsed(data, how), *parsed(tens[0], how)])
+    made = parsed(data, how)
+    once([*made.values(), *parsed(tens[0], how).values()])
     small = three_ways(*tens, how)
     for case, commands in three_ways(data, test, how).items():
         found, faster = against_vw(case, commands, small[case], rounds, data.parent)
         rows += found
         figures.append(faster)
     _check_caches(data)
-    said = dict(zip((DWINDLE, VW), predictions(test), strict=True))
+    written = dict(zip((DWINDLE, VW), models(data), strict=True))
+    kept = {(DWINDLE, "text"): {"kept": len(Model.load(written[DWINDLE]))}}
+    predicted = {(tool, "predict"): {"auc": auc_of(written[tool], labels)} for tool in written}
+    before = {(tool, "cached"): f"{spoken(made[tool], data.parent)}\n" for tool in written}
     rows = [
-        each._replace(more={"auc": _auc(said[each.contestant], labels)})
-        if each.case == "predict"
-        else each
+        each._replace(
+            more=(kept | predicted).get((each.contestant, each.case), {}),
+            command=before.get((each.contestant, each.case), "") + each.command,
+        )
         for each in rows
     ]
     return rows, figures
@@ -78,8 +83,9 @@ def _check_caches(data: Path) -> None:
     assert theirs.read_bytes() == theirs_cached.read_bytes()
 
 
-def _auc(path: Path, labels: Labels) -> float:
-    prediction = np.array(path.read_bytes().split(), float)
+def auc_of(model: Path, labels: Labels) -> float:
+    """The AUC of what a model predicted."""
+    prediction = np.array(said_by(model).read_bytes().split(), float)
     return round(auc(prediction, np.where(labels, 1, -1)), 4)
 
 

@@ -5,7 +5,6 @@ once the table is larger than the caches: the random read is the limit.
 """
 
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,8 @@ from dwindle._jit import compiled
 FULL, SMALL = 8, 5  # the power of ten of the most live features
 NNZ, N = 70, 20_000
 READ = "random 64-byte read"
-NEEDED = (
-    160  # bytes of memory for each live feature: a table, and one twice as small moving into it
-)
+# Bytes for each live feature: a table, and the one half as large that moves into it.
+NEEDED = 80
 
 
 @compiled
@@ -52,12 +50,17 @@ def at(power: int, rounds: int) -> tuple[list[Row], Figure]:
     """With so many live features."""
     learner = filled(10**power)
     rng = np.random.default_rng(0)
-    batch = drawn(rng, 10**power)
     memory = learner.table.cells.view(np.float64)
-    places = rng.integers(0, memory.nbytes // 64, N * NNZ) * 8
+    # Others in each round: what was touched in the round before may still be in a cache.
+    batches = iter([drawn(rng, 10**power) for _ in range(rounds + 1)])
+    places = iter(rng.integers(0, memory.nbytes // 64, (rounds + 1, N * NNZ)) * 8)
     case = f"10^{power} live"
     runs = interleaved(
-        {DWINDLE: partial(learner.learn, batch), READ: partial(read_at, memory, places)}, rounds
+        {
+            DWINDLE: lambda: learner.learn(next(batches)),
+            READ: lambda: read_at(memory, next(places)),
+        },
+        rounds,
     )
     rows = [
         row(

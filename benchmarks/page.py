@@ -87,19 +87,27 @@ def page(results: dict[str, Any]) -> str:
 
 
 def _figures(workloads: Iterable[dict[str, Any]]) -> str:
+    """All figures that have bars."""
     rows = []
     for workload in workloads:
         for figure in workload["figures"]:
-            case, value, extremes, *rest = words.cells_of_figure(figure)
-            rows.append([workload["workload"], case, f"{value} ({extremes})", *rest])
+            if figure["bar"]:
+                case, value, extremes, *rest = words.cells_of_figure(figure)
+                rows.append([workload["workload"], case, f"{value} ({extremes})", *rest])
     return _table(["workload", "case", "figure", "of work alone", "bar", ""], rows)
 
 
 def _workload(workload: dict[str, Any]) -> str:
-    rows = _table(words.ROWS, map(words.cells_of_row, workload["rows"]))
+    tables = [_table(words.ROWS, map(words.cells_of_row, workload["rows"]))]
+    others = [figure for figure in workload["figures"] if not figure["bar"]]
+    if others:
+        cells = [words.cells_of_figure(figure)[:4] for figure in others]
+        tables.append(_table(words.FIGURES[:4], cells))
     commands = dict.fromkeys(row["command"] for row in workload["rows"] if row["command"])
     shown = "\n```\n" + "\n".join(commands) + "\n```\n" if commands else ""
-    return f"\n### {workload['workload']}: {workload['title']}\n\n{rows}\n{shown}"
+    said = workload["description"].strip()
+    shown_tables = "\n\n".join(tables)
+    return f"\n### {workload['workload']}: {workload['title']}\n\n{said}\n\n{shown_tables}\n{shown}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -120,13 +128,15 @@ def draw(results: dict[str, Any], path: Path) -> None:
         axes = picture.add_subplot()
         for place, (_, figure) in enumerate(barred):
             bar, colour = figure["bar"], COLOURS[figure["verdict"]]
-            share = _share(figure["value"]["median"], bar)
+            share = far = _share(figure["value"]["median"], bar)
             axes.barh(place, share, color=colour, label=figure["verdict"], height=0.7)
             if figure["work"]:
-                axes.plot(_share(figure["work"], bar), place, "D", color="black", markersize=4)
+                work = _share(figure["work"], bar)
+                far = max(share, work)
+                axes.plot(work, place, "D", color="black", markersize=4)
             said = words.number(figure["value"]["median"])
             axes.annotate(
-                f"{said}, bar {words.number(bar['limit'])}", (share, place), (8, 0),
+                f"{said}, bar {words.number(bar['limit'])}", (far, place), (8, 0),
                 textcoords="offset points", va="center", fontsize=8,
             )  # fmt: skip
         axes.axvline(1, color="black", linewidth=1)

@@ -110,7 +110,7 @@ def _parsing(text: Path, rounds: int) -> tuple[list[Row], list[Figure]]:
     ours, counting = runs.values()
     figures = [
         Figure("parsing", MB_A_CORE, _speeds(size, ours), unit="MB/s"),
-        Figure("parsing", OF_WC, ratio(_seconds(counting), _seconds(ours))),
+        Figure("parsing", OF_WC, ratio(_seconds(counting), _seconds(ours)), unit="x wc -l"),
     ]
     return rows, figures
 

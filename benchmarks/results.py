@@ -99,7 +99,7 @@ def _verdict(bar: Bar, figure: Figure) -> str:
     return WORK_ALONE if figure.work is not None and bar.holds(figure.work) else NOT_MET
 
 
-def as_json(workload: str, found: Found) -> dict[str, Any]:
+def as_json(workload: str, description: str, found: Found) -> dict[str, Any]:
     """The rows and figures of a workload, with their bars."""
     figures = []
     for figure in found.figures:
@@ -111,7 +111,8 @@ def as_json(workload: str, found: Found) -> dict[str, Any]:
             | {"verdict": verdict(workload, figure, found.figures)}
         )
     rows = [each._asdict() | {"seconds": each.seconds._asdict()} for each in found.rows]
-    return {"workload": workload, "title": found.title, "rows": rows, "figures": figures}
+    named = {"workload": workload, "description": description, "title": found.title}
+    return named | {"rows": rows, "figures": figures}
 
 
 def about(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,18 +49,11 @@ def models(data: Path, name: str = "text") -> tuple[Path, Path]:
     return data.with_suffix(f".{name}.parquet"), data.with_suffix(f".{name}.model")
 
 
-def predictions(data: Path) -> tuple[Path, Path]:
-    """Where the two tools write what they predict."""
-    return data.with_suffix(".dwindle.txt"), data.with_suffix(".vw.txt")
-
-
 def three_ways(data: Path, test: Path, how: Settings) -> Commands:
     """From text, from what was parsed before, and predicting from text."""
     (ours, theirs), (ours_cached, theirs_cached) = models(data), models(data, "cached")
-    said, their_said = predictions(test)
     arrow, cache = data.with_suffix(".arrow"), data.with_suffix(".cache")
-    # Without its -d, Vowpal Wabbit reads nothing of its cache. It does not keep all of its options
-    # in a model.
+    # Without its -d, Vowpal Wabbit reads nothing of its cache.
     return {
         "text": train(data, how),
         "cached": {
@@ -68,16 +61,31 @@ def three_ways(data: Path, test: Path, how: Settings) -> Commands:
             VW: vw("-d", data, "--cache_file", cache, "-f", theirs_cached, *how.theirs),
         },
         "predict": {
-            DWINDLE: dwindle("predict", ours, test, "-o", said),
-            VW: vw("-t", "-i", theirs, "-d", test, "-p", their_said, *how.theirs),
+            DWINDLE: our_predictions(ours, test),
+            VW: their_predictions(theirs, test, how),
         },
     }
 
 
-def parsed(data: Path, how: Settings) -> list[list[str]]:
+def our_predictions(model: Path, test: Path) -> list[str]:
+    """Predict with a model of ours."""
+    return dwindle("predict", model, test, "-o", said_by(model))
+
+
+def their_predictions(model: Path, test: Path, how: Settings) -> list[str]:
+    """Predict with a model of theirs, which does not keep all options."""
+    return vw("-t", "-i", model, "-d", test, "-p", said_by(model), *how.theirs)
+
+
+def said_by(model: Path) -> Path:
+    """Where what a model predicts is written."""
+    return model.with_suffix(f"{model.suffix}.txt")
+
+
+def parsed(data: Path, how: Settings) -> dict[str, list[str]]:
     """What the tools keep of what they parse, made once."""
     arrow, cache = data.with_suffix(".arrow"), data.with_suffix(".cache")
-    return [
-        dwindle("convert", data, arrow, *how.reading, "--quiet"),
-        vw("-d", data, "--cache_file", cache, "-k", *how.theirs),
-    ]
+    return {
+        DWINDLE: dwindle("convert", data, arrow, *how.reading, "--quiet"),
+        VW: vw("-d", data, "--cache_file", cache, "-k", *how.theirs),
+    }

@@ -121,7 +121,10 @@ def test_the_page_shows_every_figure_its_bar_and_the_commands(tmp_path):
     found = Found("who eats what", [row], FIGURES)
     results = {
         "about": about({"rounds": 5, "small": False}),
-        "workloads": [as_json("eat", found), as_json("wide", Found("wide", [row], []))],
+        "workloads": [
+            as_json("eat", "Eaten.", found),
+            as_json("wide", "W.", Found("wide", [row], [])),
+        ],
     }
     results = json.loads(json.dumps(results))
     text = page(results)
@@ -133,6 +136,7 @@ def test_the_page_shows_every_figure_its_bar_and_the_commands(tmp_path):
         "which is `python -m benchmarks eat wide --rounds 5`.",
     ):
         assert f"\n{line}\n" in text
+    assert "\n### eat: who eats what\n\nEaten.\n" in text
     assert "\n```\ndwindle x\n```\n" in text
     (tmp_path / "results.json").write_text(json.dumps(results))
     command = [sys.executable, "-m", "benchmarks.page", tmp_path / "results.json"]
