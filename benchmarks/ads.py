@@ -24,7 +24,7 @@ from benchmarks.tools import (
 )
 from dwindle.model import Model
 
-FULL, SMALL = 1_300_000, 5_000  # rows
+FULL, SMALL = 1_500_000, 5_000  # rows
 BOTH = ["--loss_function", "logistic", "--l1", "1e-6"]
 TABLE, SPARSE = f"{VW} -b 24", f"{VW} --sparse_weights"
 SETTINGS = Settings(ours=["--loss", "logistic", "--gravity", "1e-5"], theirs=[*BOTH, "-b", "24"])

@@ -139,7 +139,7 @@ SPACES, EACH, VOCABULARY, TELLING = ("user", "query", "site"), 10, 3 * 10**7, 10
 def ads(path: Path, rows: int, seed: int = 0) -> Labels:
     """Names whose r-th most frequent comes up as 1/r, ten in each of three namespaces.
 
-    Most are seen once: 1.3 million rows have some 10^7 distinct ones. The frequent ones tell.
+    Most are seen once: 1.5 million rows have some 10^7 distinct ones. The frequent ones tell.
     """
     rng = np.random.default_rng(seed)
     truth = np.random.default_rng(TRUTH).normal(scale=0.5, size=(len(SPACES), TELLING))

@@ -55,7 +55,7 @@ def _compressed(text: Path, suffix: str, rounds: int) -> tuple[list[Row], Figure
     """Learning from a compressed file, next to decompressing it to nowhere."""
     program = PROGRAMS[suffix]
     packed = text.with_name(f"{text.name}.{suffix}")
-    alone = _pack(text, packed, program)
+    alone = packed_by(program, text, packed)
     contestants = {
         DWINDLE: train(packed, SETTINGS)[DWINDLE],
         f"{program} -dc" if shutil.which(program) else f"pyarrow's {program}": alone,
@@ -82,7 +82,7 @@ def _compressed(text: Path, suffix: str, rounds: int) -> tuple[list[Row], Figure
     return rows, Figure(suffix, ALONE, value, work)
 
 
-def _pack(text: Path, packed: Path, program: str) -> list[str]:
+def packed_by(program: str, text: Path, packed: Path) -> list[str]:
     """Compress a file; returns a command that decompresses it to nowhere."""
     if shutil.which(program):
         with packed.open("wb") as file:

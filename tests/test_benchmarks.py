@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from benchmarks import bars, data
 from benchmarks.__main__ import WORKLOADS
 from benchmarks.page import draw, page
+from benchmarks.rcv1 import packed_by
 from benchmarks.results import MET, NOT_MET, WORK_ALONE, Figure, Found, Row, about, as_json, verdict
 from benchmarks.side_by_side import Spread, interleaved, ratio
 from dwindle.stream import read
@@ -167,6 +169,20 @@ def test_data_is_the_same_for_the_same_seed_and_is_read_with_the_labels_that_wer
     features = sum(len(batch.key) for batch in batches) / len(labels)
     assert features == pytest.approx({"eat": 12, "ads": 30, "rcv1": 77}[name], abs=1)
     assert 0.3 < labels.mean() < 0.7
+
+
+@pytest.mark.parametrize("program", ["gzip", "zstd"])
+def test_without_the_program_arrow_compresses_and_decompresses(program, tmp_path, monkeypatch):
+    text, packed = tmp_path / "text", tmp_path / "packed"
+    text.write_bytes(b"1 |f a\n" * 10_000)
+    monkeypatch.setenv("PATH", "")
+    command = packed_by(program, text, packed)
+    assert command[0] == sys.executable
+    with pa.input_stream(packed, compression=program) as file:
+        assert file.read() == text.read_bytes()
+    subprocess.run(command, check=True)
+    packed.write_bytes(text.read_bytes())  # it does read it
+    assert subprocess.run(command, check=False, capture_output=True).returncode
 
 
 def test_an_animal_eats_by_its_kind(tmp_path):
