@@ -1,7 +1,7 @@
 """Text like a log of clicks, of names most of which are seen once, next to Vowpal Wabbit.
 
 Time and memory, against a table of 2^24 weights and against --sparse_weights, which holds whatever
-was seen.
+was seen. Each tool has a gravity with which it predicts other rows no worse than without.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ from benchmarks.tools import (
 from dwindle.model import Model
 
 FULL, SMALL = 1_500_000, 5_000  # rows
-BOTH = ["--loss_function", "logistic", "--l1", "1e-6"]
+BOTH = ["--loss_function", "logistic", "--l1", "1e-7"]
 TABLE, SPARSE = f"{VW} -b 24", f"{VW} --sparse_weights"
 SETTINGS = Settings(ours=["--loss", "logistic", "--gravity", "1e-5"], theirs=[*BOTH, "-b", "24"])
 IN_SPARSE = SETTINGS._replace(  # with room for 2^30 weights, so that few share one

@@ -13,7 +13,7 @@ from benchmarks.tools import Settings
 
 FULL, SMALL = 5_000_000, 20_000  # rows
 SETTINGS = Settings(
-    ours=["--loss", "logistic", "--gravity", "1e-7"],
+    ours=["--loss", "logistic", "--gravity", "1e-8"],
     theirs=["--loss_function", "logistic", "--interactions", "AB", "-b", "24"],
     reading=["--interactions", "A*B"],
 )

@@ -8,7 +8,7 @@ batches take by themselves is in both.
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,22 +19,29 @@ from benchmarks.results import Found, Row, row
 from benchmarks.side_by_side import interleaved
 from dwindle import TruncatedGradientClassifier
 
-NARROW, WIDTHS = 10**3, (10**5, 10**6, 10**7)
-FULL, SMALL = 340_000, 10_000  # rows
-BATCH, GRAVITY = 10_000, 1e-3
+
+class Size(NamedTuple):
+    """How many rows, and how many columns in turn."""
+
+    rows: int
+    widths: tuple[int, ...]
+
+
+FULL, SMALL = Size(340_000, (10**5, 10**6, 10**7)), Size(10_000, (10**5,))
+NARROW, BATCH, GRAVITY = 10**3, 10_000, 1e-3
 MODELS: dict[str, Any] = {
     "dwindle": lambda: TruncatedGradientClassifier(gravity=GRAVITY),
     "scikit-learn": lambda: SGDClassifier(loss="log_loss", penalty="l1", alpha=GRAVITY),
 }
 
 
-def measure(size: int, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (a peak needs one)
+def measure(size: Size, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (a peak needs one)
     """Each width, once: a peak is the same in every round."""
     rows: list[Row] = []
     narrow: dict[str, Row] = {}
-    for width in (NARROW, *WIDTHS):
+    for width in (NARROW, *size.widths):
         contestants = {
-            name: [sys.executable, "-m", "benchmarks.wide", name, str(width), str(size)]
+            name: [sys.executable, "-m", "benchmarks.wide", name, str(width), str(size.rows)]
             for name in MODELS
         }
         found = {
@@ -45,26 +52,26 @@ def measure(size: int, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (a 
         rows += [
             each._replace(
                 more={
-                    "kept": kept(name, width, size),
+                    "kept": kept(name, width, size.rows),
                     "mb_more_than_narrow": round(_peak(each) - _peak(narrow[name]), 1),
                 }
             )
             for name, each in found.items()
         ]
-    return Found(f"peak memory of {size:,} wide rows in batches of {BATCH:,}", rows, [])
+    return Found(f"peak memory of {size.rows:,} wide rows in batches of {BATCH:,}", rows, [])
 
 
-def fitted(name: str, width: int, size: int) -> Any:
+def fitted(name: str, width: int, n: int) -> Any:
     """The model after one pass."""
     model = MODELS[name]()
-    for rows, label in data.wide(width, size, BATCH):
+    for rows, label in data.wide(width, n, BATCH):
         model.partial_fit(rows, label, [0, 1])
     return model
 
 
-def kept(name: str, width: int, size: int) -> int:
+def kept(name: str, width: int, n: int) -> int:
     """Columns whose weight is not zero."""
-    return int(np.count_nonzero(csr_array(fitted(name, width, size).coef_).data))
+    return int(np.count_nonzero(csr_array(fitted(name, width, n).coef_).data))
 
 
 def _peak(found: Row) -> float:
