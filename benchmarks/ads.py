@@ -1,7 +1,8 @@
 """Text like a log of clicks, of names most of which are seen once, next to Vowpal Wabbit.
 
 Time and memory, against a table of 2^24 weights and against --sparse_weights, which holds whatever
-was seen. Each tool has a gravity with which it predicts other rows no worse than without.
+was seen. The gravity of each was picked out of a few on data 150 times as small; the AUC shown is
+that on other rows.
 """
 
 from pathlib import Path
