@@ -23,11 +23,7 @@ lint: .venv/developing  ## lint, types, import contracts
 	$(BIN)/lint-imports
 
 bench: .venv/developing  ## side by side with the peers, in one run
-	$(BIN)/python benchmarks/kernel.py
-	$(BIN)/python benchmarks/growth.py
-	$(BIN)/python benchmarks/memory.py
-	$(BIN)/python benchmarks/one_by_one.py
-	$(BIN)/python benchmarks/text.py
+	$(BIN)/python -m benchmarks
 
 paper: .venv/developing  ## the paper's tables and figures from the raw data, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments

@@ -1,21 +1,27 @@
-"""Nanoseconds per feature as the table grows, next to one random read from memory of that size.
+"""Time per feature as the table grows, next to one random read from memory of that size.
 
 Each example has 70 features drawn evenly from n live ones, so nearly every look-up is a cache miss
 once the table is larger than the caches: the random read is the limit.
-
-    python benchmarks/growth.py [LARGEST, such as 1e7]
 """
 
-import statistics
-import sys
+import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from side_by_side import interleaved, report
 
+from benchmarks.bars import OF_READING
+from benchmarks.results import Figure, Found, Row, row
+from benchmarks.side_by_side import interleaved, ratio, seconds
+from benchmarks.tools import DWINDLE
 from dwindle import Batch, Learner, Logistic, Plain, Truncation
 from dwindle._jit import compiled
 
-NNZ, N, ROUNDS = 70, 20_000, 5
+FULL, SMALL = 8, 5  # the power of ten of the most live features
+NNZ, N = 70, 20_000
+READ = "random 64-byte read"
+# Bytes for each live feature: a table, and the one half as large that moves into it.
+NEEDED = 80
 
 
 @compiled
@@ -27,39 +33,62 @@ def read_at(memory: np.ndarray, places: np.ndarray) -> float:
     return total
 
 
-def measure(n_live: int) -> dict[str, float]:
-    """One row of the table."""
+def measure(size: int, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (it writes no files)
+    """At 10^4, 10^5, ... live features, as far as there is memory for them."""
+    found = [at(power, rounds) for power in range(4, size + 1) if NEEDED * 10**power < available()]
+    rows = [each for rows, _ in found for each in rows]
+    return Found("growth of the table, plain truncation", rows, [figure for _, figure in found])
+
+
+def available() -> int:
+    """Bytes of memory that are free to be used."""
+    found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    return int(found[1]) * 1024 if found else 0
+
+
+def at(power: int, rounds: int) -> tuple[list[Row], Figure]:
+    """With so many live features."""
+    learner = filled(10**power)
     rng = np.random.default_rng(0)
+    memory = learner.table.cells.view(np.float64)
+    # Others in each round: what was touched in the round before may still be in a cache.
+    batches = iter([drawn(rng, 10**power) for _ in range(rounds + 1)])
+    places = iter(rng.integers(0, memory.nbytes // 64, (rounds + 1, N * NNZ)) * 8)
+    case = f"10^{power} live"
+    runs = interleaved(
+        {
+            DWINDLE: lambda: learner.learn(next(batches)),
+            READ: lambda: read_at(memory, next(places)),
+        },
+        rounds,
+    )
+    rows = [
+        row(
+            case,
+            name,
+            each,
+            ns_a_feature=round(seconds(each).median / (N * NNZ) * 1e9, 1),
+            table_mb=round(memory.nbytes / 1e6, 1),
+        )
+        for name, each in runs.items()
+    ]
+    times: list[Any] = [[run.seconds for run in each] for each in runs.values()]
+    return rows, Figure(case, OF_READING, ratio(*times))
+
+
+def filled(n_live: int) -> Learner:
+    """A learner with so many live features."""
     learner = Learner(Logistic(), Truncation(1e-9), Plain(), 0.01)
     for first in range(0, n_live, 700_000):
         key = np.arange(first, min(first + 700_000, n_live), dtype=np.uint64)
         start = np.append(np.arange(0, len(key), NNZ), len(key))
         learner.learn(Batch.from_arrays(start, key, np.ones(len(key)), np.ones(len(start) - 1)))
+    return learner
+
+
+def drawn(rng: np.random.Generator, n_live: int) -> Batch:
+    """Examples of features that are all alive."""
     key = rng.integers(0, n_live, N * NNZ, np.uint64)
     label = np.where(rng.random(N) < 0.5, 1, -1)
     start = np.arange(0, N * NNZ + 1, NNZ)
-    batch = Batch.from_arrays(start, key, rng.random(N * NNZ, np.float32), label)
-    memory = np.ones(learner.table.cells.nbytes // 8)
-    places = rng.integers(0, len(memory) // 8, N * NNZ) * 8
-    seconds = interleaved(
-        {"learn": lambda: learner.learn(batch), "read": lambda: read_at(memory, places)}, ROUNDS
-    )
-    learn, read = (statistics.median(seconds[name]) / (N * NNZ) * 1e9 for name in seconds)
-    return {
-        "live": n_live,
-        "table_mb": round(learner.table.cells.nbytes / 1e6, 1),
-        "learn_ns": round(learn, 1),
-        "random_read_ns": round(read, 1),
-        "ratio": round(learn / read, 2),
-    }
-
-
-def main() -> None:
-    """Measure at 10^4, 10^5, ... live features."""
-    largest = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**7
-    sizes = [10**k for k in range(4, 10) if 10**k <= largest]
-    report("in memory, plain truncation, by number of live features", [measure(n) for n in sizes])
-
-
-if __name__ == "__main__":
-    main()
+    return Batch.from_arrays(start, key, rng.random(N * NNZ, np.float32), label)

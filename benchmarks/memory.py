@@ -1,88 +1,191 @@
-"""Peak memory while fitting wide data of which little stays alive, next to scikit-learn's.
+"""In memory: sparse matrices next to scikit-learn, and dicts one by one next to River.
 
-Each row has 30 of 300 telling columns and 3 of all the others, which are noise. Rows come in
-batches of 10,000 that are made, learned from and dropped. Each contestant has a process of its own
-for each width, and is compared with itself on 1,000 columns: what Python, the libraries and the
-batches take by themselves is in both.
-
-    python benchmarks/memory.py
+Data like rcv1, 70 features drawn a row. One pass in batches of 10,000 rows, given as the same scipy
+CSR matrices to `Learner.learn` and to `partial_fit`, ours and theirs: making a `Batch` of each is
+part of our time. One by one, each round learns the same stream from the beginning, and goes through
+it again with a model that knows it: learning, then predicting.
 """
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from river import linear_model, optim
 from scipy.sparse import csr_array
-from side_by_side import commands, report
 from sklearn.linear_model import SGDClassifier
 
-from dwindle import TruncatedGradientClassifier
-
-NARROW, WIDTHS = 10**3, (10**5, 10**6, 10**7)
-N, BATCH, TELLING, OF_THEM, NOISE = 340_000, 10_000, 300, 30, 3
-GRAVITY = 1e-3
-
-
-def batches(width: int) -> Iterator[tuple[csr_array, np.ndarray]]:
-    """Rows and labels, the same for all contestants."""
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=TELLING)
-    for _ in range(N // BATCH):
-        block = TELLING // OF_THEM
-        telling = np.arange(0, TELLING, block) + rng.integers(0, block, (BATCH, OF_THEM))
-        noise = np.sort(rng.integers(TELLING, width, (BATCH, NOISE)), axis=1)
-        column = np.hstack([telling, noise]).astype(np.int32)
-        score = truth[telling].sum(axis=1)
-        label = (score + rng.logistic(size=BATCH) > 0).astype(np.int64)
-        start = np.arange(0, column.size + 1, OF_THEM + NOISE, dtype=np.int32)
-        value = np.ones(column.size, np.float32)
-        yield csr_array((value, column.ravel(), start), shape=(BATCH, width)), label
+from benchmarks import data
+from benchmarks.bars import FASTER_THAN_ORDERED, FASTER_THAN_RIVER, FASTER_THAN_SKLEARN
+from benchmarks.results import Figure, Found, Row, row, speed
+from benchmarks.side_by_side import interleaved, seconds
+from dwindle import (
+    Adaptive,
+    Batch,
+    Learner,
+    Logistic,
+    Plain,
+    TruncatedGradientClassifier,
+    Truncation,
+)
+from dwindle.metrics import auc
+from dwindle.river import TruncatedGradientClassifier as OneByOne
 
 
-MODELS: dict[str, Any] = {
-    "dwindle": lambda: TruncatedGradientClassifier(gravity=GRAVITY),
-    "scikit-learn": lambda: SGDClassifier(loss="log_loss", penalty="l1", alpha=GRAVITY),
-}
+class Size(NamedTuple):
+    """How many examples."""
+
+    rows: int
+    dicts: int
 
 
-def fitted(name: str, width: int) -> Any:
-    """The model after one pass."""
-    model = MODELS[name]()
-    for rows, label in batches(width):
-        model.partial_fit(rows, label, [0, 1])
+FULL, SMALL = Size(100_000, 10_000), Size(2_000, 200)
+BATCH, GRAVITY = 10_000, 1e-5
+SKLEARN, ORDERED, RIVER = "scikit-learn", "scikit-learn, in order", "River"
+
+Parts = list[tuple[csr_array, np.ndarray]]
+Stream = list[tuple[dict[str, float], bool]]
+
+
+def measure(size: Size, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (it writes no files)
+    """Both."""
+    rows, figures = matrices(size.rows, rounds)
+    more_rows, more_figures = dicts(size.dicts, rounds)
+    title = f"in memory, like rcv1: {size.rows:,} rows of a matrix, {size.dicts:,} dicts"
+    return Found(title, rows + more_rows, figures + more_figures)
+
+
+# Matrices
+
+
+def matrices(n: int, rounds: int) -> tuple[list[Row], list[Figure]]:
+    """One pass over CSR matrices."""
+    table, label = data.rcv1_matrix(n)
+    parts = [(table[i : i + BATCH], label[i : i + BATCH]) for i in range(0, n, BATCH)]
+    ours: dict[str, Callable[[], Any]] = {
+        "Learner.learn, plain": partial(ours_in_batches, parts, Plain(), 0.1),
+        "Learner.learn, adaptive": partial(ours_in_batches, parts, Adaptive(), 0.3),
+        "partial_fit, plain": partial(estimator, parts, "plain", 0.1),
+        "partial_fit, adaptive": partial(estimator, parts, "adaptive", 0.3),
+    }
+    theirs: dict[str, Callable[[], Any]] = {
+        SKLEARN: partial(theirs_in_batches, parts),
+        ORDERED: partial(theirs_in_batches, parts, shuffle=False),
+    }
+    runs = interleaved(ours | theirs, rounds)
+    rows = [
+        row(
+            name if name in ours else "partial_fit",
+            "dwindle" if name in ours else name,
+            runs[name],
+            ns_a_feature=round(seconds(runs[name]).median / table.nnz * 1e9, 1),
+            **quality(make(), table, label),
+        )
+        for name, make in (ours | theirs).items()
+    ]
+    figures = [
+        speed(name, what, runs[peer], runs[name])
+        for name in ours
+        for peer, what in ((SKLEARN, FASTER_THAN_SKLEARN), (ORDERED, FASTER_THAN_ORDERED))
+    ]
+    return rows, figures
+
+
+def ours_in_batches(parts: Parts, update: Plain | Adaptive, rate: float) -> Learner:
+    """One pass of ours."""
+    learner = Learner(Logistic(), Truncation(GRAVITY), update, rate)
+    for rows, label in parts:
+        learner.learn(Batch.from_csr(rows, label))
+    return learner
+
+
+def estimator(parts: Parts, update: str, rate: float) -> TruncatedGradientClassifier:
+    """One pass of our estimator."""
+    model = TruncatedGradientClassifier(gravity=GRAVITY, update=update, rate=rate)
+    for rows, label in parts:
+        model.partial_fit(rows, label, classes=[-1, 1])
     return model
 
 
-def kept(name: str, width: int) -> int:
-    """Columns whose weight is not zero."""
-    return int(np.count_nonzero(csr_array(fitted(name, width).coef_).data))
+def theirs_in_batches(parts: Parts, *, shuffle: bool = True) -> SGDClassifier:
+    """One pass of scikit-learn's, which by default visits the rows of a call in random order."""
+    model = SGDClassifier(loss="log_loss", penalty="l1", alpha=GRAVITY, shuffle=shuffle)
+    for rows, label in parts:
+        model.partial_fit(rows, label, classes=[-1, 1])
+    return model
 
 
-def main() -> None:
-    """Measure, and print."""
-    here = str(Path(__file__).resolve())
-    peak: dict[tuple[str, int], float] = {}
-    for width in (NARROW, *WIDTHS):
-        runs = commands({name: [sys.executable, here, name, str(width)] for name in MODELS}, 1)
-        peak |= {(name, width): run.peak_bytes / 1e6 for name, [run] in runs.items()}
-    rows = [
-        {
-            "contestant": name,
-            "columns": width,
-            "kept": kept(name, width),
-            "peak_mb": round(peak[name, width]),
-            "more_than_narrow_mb": round(peak[name, width] - peak[name, NARROW], 1),
-        }
-        for width in WIDTHS
-        for name in MODELS
-    ]
-    report(f"peak memory while fitting {N:,} rows in batches of {BATCH:,}", rows)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        fitted(sys.argv[1], int(sys.argv[2]))
+def quality(model: Any, table: csr_array, label: np.ndarray) -> dict[str, Any]:
+    """What a model keeps, and the AUC on what it was learned from."""
+    if isinstance(model, Learner):
+        kept, prediction = len(model), model.predict(Batch.from_csr(table))
     else:
-        main()
+        kept = int(csr_array(model.coef_).count_nonzero())
+        prediction = model.decision_function(table)
+    return {"kept": kept, "auc_on_train": round(auc(prediction, label), 4)}
+
+
+# Dicts
+
+
+class Sign:
+    """A learner that takes False and True."""
+
+    def __init__(self, update: Plain | Adaptive, rate: float) -> None:
+        self.learner = Learner(Logistic(), Truncation(GRAVITY), update, rate)
+        self.predict_proba_one = self.learner.predict_proba_one
+
+    def learn_one(self, x: dict[str, float], y: bool) -> None:
+        """One example."""
+        self.learner.learn_one(x, 1 if y else -1)
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "plain": lambda: Sign(Plain(), 0.1),
+    "adaptive": lambda: Sign(Adaptive(), 0.3),
+    "plain, dwindle.river": lambda: OneByOne(update="plain", rate=0.1, gravity=GRAVITY),
+    RIVER: lambda: linear_model.LogisticRegression(optim.SGD(0.1), l1=GRAVITY),
+}
+
+
+def dicts(n: int, rounds: int) -> tuple[list[Row], list[Figure]]:
+    """One example after the other."""
+    examples = data.rcv1_dicts(n)
+    trained = {name: learn(make, examples) for name, make in MAKERS.items()}
+    work: dict[str, dict[str, Callable[[], Any]]] = {
+        "learn_one": {name: partial(learn, make, examples) for name, make in MAKERS.items()},
+        "learn_one, known names": {k: partial(learn_more, m, examples) for k, m in trained.items()},
+        "predict_proba_one": {name: partial(predict, m, examples) for name, m in trained.items()},
+    }
+    rows, figures = [], []
+    for what, contestants in work.items():
+        runs = interleaved(contestants, rounds)
+        for name, each in runs.items():
+            case, contestant = (what, RIVER) if name == RIVER else (f"{what}, {name}", "dwindle")
+            us = round(seconds(each).median / n * 1e6, 1)
+            rows.append(row(case, contestant, each, us_an_example=us))
+            if name != RIVER:
+                figures.append(speed(case, FASTER_THAN_RIVER, runs[RIVER], each))
+    return rows, figures
+
+
+def learn(make: Callable[[], Any], examples: Stream) -> Any:
+    """The model after all examples."""
+    model = make()
+    learn_more(model, examples)
+    return model
+
+
+def learn_more(model: Any, examples: Stream) -> None:
+    """All examples, with a model that may know them."""
+    learn_one = model.learn_one
+    for x, y in examples:
+        learn_one(x, y)
+
+
+def predict(model: Any, examples: Stream) -> None:
+    """The probabilities of all examples."""
+    predict_proba_one = model.predict_proba_one
+    for x, _ in examples:
+        predict_proba_one(x)

@@ -1,0 +1,1 @@
+"""dwindle and its peers side by side, in one run: ``python -m benchmarks``."""

@@ -1,0 +1,82 @@
+"""Text like a log of clicks, of names most of which are seen once, next to Vowpal Wabbit.
+
+Time and memory, against a table of 2^24 weights and against --sparse_weights, which holds whatever
+was seen. The gravity of each was picked out of a few on data 150 times as small; the AUC shown is
+that on other rows.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks import data
+from benchmarks.bars import FASTER_THAN_VW, LESS_THAN_SPARSE, LESS_THAN_TABLE
+from benchmarks.files import auc_of, megabytes, with_tens
+from benchmarks.results import Figure, Found, row, speed
+from benchmarks.side_by_side import Run, once, ratio
+from benchmarks.tools import (
+    DWINDLE,
+    VW,
+    Settings,
+    models,
+    our_predictions,
+    spoken,
+    their_predictions,
+    train,
+)
+from dwindle.model import Model
+
+FULL, SMALL = 1_500_000, 5_000  # rows
+BOTH = ["--loss_function", "logistic", "--l1", "1e-7"]
+TABLE, SPARSE = f"{VW} -b 24", f"{VW} --sparse_weights"
+SETTINGS = Settings(ours=["--loss", "logistic", "--gravity", "1e-5"], theirs=[*BOTH, "-b", "24"])
+IN_SPARSE = SETTINGS._replace(  # with room for 2^30 weights, so that few share one
+    theirs=[*BOTH, "-b", "30", "--sparse_weights"]
+)
+FACTS = {"seen": "seen", "peak_live": "alive_at_the_peak"}
+
+
+def measure(size: int, rounds: int, folder: Path) -> Found:
+    """Three contestants on one file."""
+    text = folder / "ads.vw"
+    data.ads(text, size)
+    whole, tens = contestants(text), contestants(data.ten_lines(text))
+    runs, starts = with_tens(whole, tens, rounds)
+    more = predicted(text, size // 10)
+    model = Model.load(models(text)[0])
+    facts = {FACTS[key]: value for key, value in model.facts.items() if key in FACTS}
+    more[DWINDLE] |= {"kept": len(model)} | facts
+    rows = [
+        row("text", name, runs[name], starts[name], **more[name])._replace(
+            command=spoken(command, folder)
+        )
+        for name, command in whole.items()
+    ]
+    figures = [
+        speed("text", FASTER_THAN_VW, runs[TABLE], runs[DWINDLE], (starts[TABLE], starts[DWINDLE])),
+        *(
+            Figure("text", what, ratio(_peaks(runs[peer]), _peaks(runs[DWINDLE])), unit="x memory")
+            for what, peer in ((LESS_THAN_SPARSE, SPARSE), (LESS_THAN_TABLE, TABLE))
+        ),
+    ]
+    return Found(f"like ads: {size:,} rows, {megabytes([text]):,.0f} MB of text", rows, figures)
+
+
+def contestants(text: Path) -> dict[str, list[str]]:
+    """The commands."""
+    dense, sparse = train(text, SETTINGS), train(text, IN_SPARSE, "sparse")
+    return {DWINDLE: dense[DWINDLE], TABLE: dense[VW], SPARSE: sparse[VW]}
+
+
+def predicted(text: Path, n: int) -> dict[str, dict[str, Any]]:
+    """The AUC of each model on other rows."""
+    test = text.with_name("ads-test.vw")
+    labels = data.ads(test, n, seed=1)
+    (ours, dense), (_, sparse) = models(text), models(text, "sparse")
+    once([our_predictions(ours, test), their_predictions(dense, test, SETTINGS)])
+    once([their_predictions(sparse, test, IN_SPARSE)])
+    written = {DWINDLE: ours, TABLE: dense, SPARSE: sparse}
+    return {name: {"auc": auc_of(model, labels)} for name, model in written.items()}
+
+
+def _peaks(runs: list[Run]) -> list[float]:
+    return [run.peak_bytes or 1 for run in runs]

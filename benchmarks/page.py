@@ -1,0 +1,164 @@
+"""Writes docs/performance.md and its chart from the results of a run.
+
+python -m benchmarks.page [build/bench.json]
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from benchmarks import words
+from benchmarks.bars import AT_LEAST
+from benchmarks.results import MET, NOT_MET, WORK_ALONE
+from dwindle.files import replacing
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs"
+COLOURS = {MET: "#0072B2", WORK_ALONE: "#56B4E9", NOT_MET: "#E69F00"}  # told apart by all eyes
+LOOK: dict[Any, Any] = {
+    "svg.hashsalt": "dwindle",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.constrained_layout.use": True,
+}
+PAGE = """# How fast is it?
+
+<!-- written by benchmarks/page.py -->
+
+dwindle and its peers side by side in one run, each in turn, medians of {rounds} rounds after one that is not counted.
+A ratio is that of medians; in brackets are the least and the most it was in a round.
+*Of work alone* takes off both sides what the same command takes for ten lines: Python, Numba and other things that do not grow with the data.
+A bar that only this meets is met *by work alone*.
+
+![Each figure next to its bar](performance.svg)
+
+{figures}
+
+Measured on {machine}, with {versions}, by
+
+```
+make bench
+python -m benchmarks.page
+```
+
+which is `python -m benchmarks {names} --rounds {rounds}{small}`.
+
+## What was found by profiling
+
+{found}
+## What each contestant took
+
+Wall and processor seconds of whole commands, and of calls where the data is in memory; the peak is that of a process of its own.
+{workloads}"""
+
+
+def main() -> None:
+    """Write the page and draw its chart."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
+    parser.add_argument("results", nargs="?", default="build/bench.json", type=Path)
+    parser.add_argument("--output", default=DOCS, type=Path, help="a folder [default: docs]")
+    given = parser.parse_args()
+    results = json.loads(given.results.read_text())
+    draw(results, given.output / "performance.svg")
+    with replacing(given.output / "performance.md") as file:
+        file.write(page(results).encode())
+
+
+def page(results: dict[str, Any]) -> str:
+    """The text of the page."""
+    about = results["about"]
+    return PAGE.format(
+        rounds=about["rounds"],
+        small=" --small" if about["small"] else "",
+        names=" ".join(each["workload"] for each in results["workloads"]),
+        machine=words.machine(about),
+        versions=words.versions(about),
+        figures=_figures(results["workloads"]),
+        found=(HERE / "found.md").read_text(),
+        workloads="".join(map(_workload, results["workloads"])),
+    )
+
+
+def _figures(workloads: Iterable[dict[str, Any]]) -> str:
+    """All figures that have bars."""
+    rows = []
+    for workload in workloads:
+        for figure in workload["figures"]:
+            if figure["bar"]:
+                case, value, extremes, *rest = words.cells_of_figure(figure)
+                rows.append([workload["workload"], case, f"{value} ({extremes})", *rest])
+    return _table(["workload", "case", "figure", "of work alone", "bar", ""], rows)
+
+
+def _workload(workload: dict[str, Any]) -> str:
+    tables = [_table(words.ROWS, map(words.cells_of_row, workload["rows"]))]
+    others = [figure for figure in workload["figures"] if not figure["bar"]]
+    if others:
+        cells = [words.cells_of_figure(figure)[:4] for figure in others]
+        tables.append(_table(words.FIGURES[:4], cells))
+    commands = dict.fromkeys(row["command"] for row in workload["rows"] if row["command"])
+    shown = "\n```\n" + "\n".join(commands) + "\n```\n" if commands else ""
+    said = workload["description"].strip()
+    shown_tables = "\n\n".join(tables)
+    return f"\n### {workload['workload']}: {workload['title']}\n\n{said}\n\n{shown_tables}\n{shown}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Each figure as a multiple of its bar, whichever side of it is the better one."""
+    barred = [
+        (workload["workload"], figure)
+        for workload in results["workloads"]
+        for figure in workload["figures"]
+        if figure["bar"]
+    ]
+    with mpl.rc_context(LOOK):
+        picture = Figure(figsize=(9, 1.2 + 0.3 * len(barred)))
+        axes = picture.add_subplot()
+        for place, (_, figure) in enumerate(barred):
+            bar, colour = figure["bar"], COLOURS[figure["verdict"]]
+            share = far = _share(figure["value"]["median"], bar)
+            axes.barh(place, share, color=colour, label=figure["verdict"], height=0.7)
+            if figure["work"]:
+                work = _share(figure["work"], bar)
+                far = max(share, work)
+                axes.plot(work, place, "D", color="black", markersize=4)
+            said = words.number(figure["value"]["median"])
+            axes.annotate(
+                f"{said}, bar {words.number(bar['limit'])}", (far, place), (8, 0),
+                textcoords="offset points", va="center", fontsize=8,
+            )  # fmt: skip
+        axes.axvline(1, color="black", linewidth=1)
+        axes.set_xscale("log")
+        axes.set_xlabel("times the bar (to the right of 1 it is met); diamonds are of work alone")
+        axes.set_yticks(range(len(barred)), [_label(*each) for each in barred])
+        axes.invert_yaxis()
+        axes.margins(x=0.25)
+        handles, labels = axes.get_legend_handles_labels()
+        each = dict(zip(labels, handles, strict=True))
+        picture.legend(each.values(), each.keys(), loc="outside upper right", ncols=3)
+        picture.savefig(path, metadata={"Date": None})
+
+
+def _share(value: float, bar: dict[str, Any]) -> float:
+    return float(value / bar["limit"] if bar["sense"] == AT_LEAST else bar["limit"] / value)
+
+
+def _label(workload: str, figure: dict[str, Any]) -> str:
+    which = f", {figure['unit']}" if figure["unit"] != "x" else ""
+    return f"{workload}: {figure['case']}{which}"
+
+
+if __name__ == "__main__":
+    main()
