@@ -362,7 +362,7 @@ def test_the_closing_line_counts(rich, tmp_path):
     assert done.stdout == b""
     assert done.stderr.decode() == (
         f"7 examples, 16 features of {read_bytes} bytes, written in {written} bytes, "
-        "1 bad lines left out\n"
+        "1 bad line left out\n"
     )
     assert dwindle(rich, out, "--skip-bad", "--quiet").stderr == b""
     assert json.loads(dwindle(rich, out, "--skip-bad", "--json").stderr) == {

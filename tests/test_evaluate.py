@@ -144,7 +144,7 @@ def test_the_lines_say_what_the_numbers_are(models, tmp_path):
     assert told[4:] == [
         "AUC           none: one class only",
         "kept          3 features",
-        "skipped       1 bad lines",
+        "skipped       1 bad line",
     ]
     [said] = lines(models / "logistic", tmp_path / "one.vw", "--skip-bad", "--json")
     assert json.loads(said)["auc"] is None

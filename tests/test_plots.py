@@ -139,6 +139,12 @@ def test_the_other_picture_is_of_the_accuracy_if_the_metric_is_the_auc():
     assert [each.get_ylabel() for each in axes] == ["AUC", "accuracy"]
 
 
+def test_one_feature_is_not_features():
+    one = score(1.3, 0.8, 0.9)  # a mean over folds
+    above, _ = plot_frontier(Found("accuracy", one, one, 0.79, [one]))
+    assert [text.get_text() for text in above.texts] == ["1 feature, 0.8"]
+
+
 def test_pictures_go_where_they_are_told():
     _, axes = plt.subplots(2)
     assert plot_path([(0.1, 5, 0.5)], axes=axes) == tuple(axes)

@@ -126,6 +126,13 @@ def test_with_keep_no_bound_is_told(data, tmp_path):
     assert choice["bound"] is None
 
 
+def test_one_feature_is_not_features(data, tmp_path):
+    said = dwindle("tune", data, "-m", tmp_path / "m", *FAST, "--keep", "1", "--no-picture").stderr
+    told = {line.split()[0]: line for line in said.splitlines() if line}
+    assert told["chosen"].endswith(", 1 feature")
+    assert "1 features" not in said
+
+
 def test_what_diverged_is_null_in_json(tmp_path):
     (tmp_path / "a.svm").write_text(planted.svmlight(planted.rows(300, classes=False)))
     plain = ("--update", "plain", "--rate", "0.01,50", "--passes", "1", "--gravity", "0")
@@ -253,9 +260,7 @@ def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(d
         on_note=notes.append,
     )
     assert again == [(done, RUNS) for done in range(made[-1], RUNS + 1)]
-    assert notes == (
-        [f"going on: {n} runs were found finished in {tmp_path}/m.tuning"] if n else []
-    )
+    assert notes == ([f"going on: {n} runs found finished in {tmp_path}/m.tuning"] if n else [])
     assert tuned.found == whole.found
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "whole"]
@@ -304,7 +309,7 @@ def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
     )
     assert not (tmp_path / "m").exists()
     finished = len((tmp_path / "m.tuning").read_text().splitlines()) - 1
-    told = f"dwindle: going on: {finished} runs were found finished in {tmp_path}/m.tuning"
+    told = f"dwindle: going on: {finished} runs found finished in {tmp_path}/m.tuning"
     assert dwindle(*args).stderr.splitlines()[0] == told
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 

@@ -21,6 +21,7 @@ from dwindle.metrics import auc
 from dwindle.model import Model
 from dwindle.search import Found, Score
 from dwindle.shrinkage import Truncation
+from dwindle.words import counted
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 LONGEST = 32  # characters of a name
@@ -158,7 +159,7 @@ def _draw_frontier(
     kept, value = found.chosen.kept, getattr(found.chosen, name)
     narrow = 30 * kept > max(score.kept for score in measured)  # no room to its right
     axes.annotate(
-        f"{kept:,.0f} features, {value:.4g}",
+        f"{counted(kept, 'feature')}, {value:.4g}",
         (kept, value),
         (0 if narrow else 10, (-28 if narrow else -14) * METRICS[name]),
         textcoords="offset points",

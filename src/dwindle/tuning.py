@@ -26,6 +26,7 @@ from dwindle.rows import Row
 from dwindle.search import Found, Grid, Search, Setting, Stopped
 from dwindle.stream import Position, Reading, once_only, read, size, sources
 from dwindle.training import Interrupted, Summary, Training, train
+from dwindle.words import counted
 
 
 @dataclass
@@ -161,7 +162,7 @@ def _found(
             on_note("all labels are the same: there is nothing to tell apart")
         journal = Journal(path, _about(examples, loss, tuning))
         if len(journal):
-            on_note(f"going on: {len(journal):,} runs were found finished in {path}")
+            on_note(f"going on: {counted(len(journal), 'run')} found finished in {path}")
         return tuning.search(loss).run(
             examples,
             jobs=tuning.jobs or cores(),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dwindle.cli.options import data, features, reading, told_in_one_line
+from dwindle.words import counted
 
 
 @click.command(name="convert")
@@ -42,9 +43,9 @@ def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings:
         click.echo(json.dumps(done._asdict()), err=True)
     elif not quiet:
         of = "" if done.bytes_in is None else f" of {done.bytes_in:,} bytes"
-        left_out = f", {done.skipped:,} bad lines left out" if done.skipped else ""
+        left_out = f", {counted(done.skipped, 'bad line')} left out" if done.skipped else ""
         click.echo(
-            f"{done.examples:,} examples, {done.features:,} features{of}, "
+            f"{counted(done.examples, 'example')}, {counted(done.features, 'feature')}{of}, "
             f"written in {done.bytes_out:,} bytes{left_out}",
             err=True,
         )

@@ -8,6 +8,7 @@ import click
 
 from dwindle.cli.options import data, for_json, reading, told_in_one_line
 from dwindle.cli.report import screen
+from dwindle.words import counted
 
 
 @click.command(name="evaluate")
@@ -47,6 +48,6 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"coverage      {found['coverage']:.6f} of the labels are at or below the prediction"
     if "rmse" in found:
         yield f"RMSE          {found['rmse']:.6f}"
-    yield f"kept          {found['kept']:,} features"
+    yield f"kept          {counted(found['kept'], 'feature')}"
     if found["skipped"]:
-        yield f"skipped       {found['skipped']:,} bad lines"
+        yield f"skipped       {counted(found['skipped'], 'bad line')}"

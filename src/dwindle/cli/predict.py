@@ -9,6 +9,7 @@ import click
 
 from dwindle.cli.options import data, reading, told_in_one_line
 from dwindle.cli.report import screen
+from dwindle.words import counted
 
 
 @click.command(name="predict")
@@ -53,7 +54,7 @@ def command(
                 text = "".join(f"{line}\n" for line in numbers)
                 out.write(text.encode("utf-8", "surrogateescape"))
     if skipped:
-        click.echo(f"dwindle: skipped {skipped:,} bad lines", err=True)
+        click.echo(f"dwindle: skipped {counted(skipped, 'bad line')}", err=True)
     sys.stdout.flush()
 
 

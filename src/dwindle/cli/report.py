@@ -12,6 +12,7 @@ import click
 
 from dwindle.cli.options import for_json
 from dwindle.rows import HEADINGS
+from dwindle.words import counted
 
 
 class Screen(Protocol):
@@ -66,12 +67,12 @@ def screen(*, bar: bool) -> Iterator[Screen]:
 def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
     """How many features a model kept and, if that is known, of how many."""
     if seen is None:
-        yield f"kept          {kept:,} features"
+        yield f"kept          {counted(kept, 'feature')}"
     else:
         share = min(1.0, kept / seen) if seen else 0.0  # what was seen is an estimate
-        yield f"kept          {kept:,} of ~{seen:,} features ({share:.2%})"
+        yield f"kept          {kept:,} of ~{counted(seen, 'feature')} ({share:.2%})"
     if peak_live is not None:
-        yield f"alive         {peak_live:,} features at the peak"
+        yield f"alive         {counted(peak_live, 'feature')} at the peak"
 
 
 def mapping(labels: Mapping[str, float]) -> str:
@@ -134,7 +135,7 @@ class Report:
             f"model         {model}, {s.model_bytes:,} bytes",
         ]
         if s.skipped:
-            lines.append(f"skipped       {s.skipped:,} bad lines, such as")
+            lines.append(f"skipped       {counted(s.skipped, 'bad line')}, such as")
             lines += [f"              {line}" for line in s.bad_lines]
         click.echo("\n".join(lines), err=True)
 

@@ -187,6 +187,7 @@ class Picture:
         import matplotlib as mpl
 
         mpl.use("Agg")  # no window, whatever there is
+        import matplotlib.pyplot as plt
         from matplotlib.figure import Figure
 
         from dwindle.files import replacing
@@ -196,6 +197,7 @@ class Picture:
         assert isinstance(figure, Figure)
         with replacing(self.path) as file:
             figure.savefig(file, format=self.path.suffix[1:], dpi=150)
+        plt.close(figure)
 
 
 def _matplotlib() -> bool:

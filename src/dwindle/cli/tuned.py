@@ -10,6 +10,7 @@ import click
 
 from dwindle.cli import report
 from dwindle.cli.options import for_json
+from dwindle.words import counted
 
 ROWS = 15  # at most, of the table
 NAMES = {"accuracy": "accuracy", "auc": "AUC", "loss": "loss"}
@@ -97,7 +98,7 @@ def _choice(found: Any, tolerance: str) -> Iterator[str]:
     name = NAMES[found.metric]
 
     def told(score: Any) -> str:
-        return f"{name} {_number(getattr(score, found.metric))}, {score.kept:,.0f} features"
+        return f"{name} {_number(getattr(score, found.metric))}, {counted(score.kept, 'feature')}"
 
     yield f"dense         {told(found.dense)}: the best without gravity"
     if found.bound is not None:

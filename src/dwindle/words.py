@@ -1,0 +1,11 @@
+"""Numbers in sentences."""
+
+
+def counted(number: float, what: str) -> str:
+    """So many of them, rounded.
+
+    >>> counted(1, "feature"), counted(0.4, "feature"), counted(1234, "feature")
+    ('1 feature', '0 features', '1,234 features')
+    """
+    shown = f"{number:,.0f}"
+    return f"{shown} {what}" if shown == "1" else f"{shown} {what}s"
