@@ -14,11 +14,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dwindle.batch import Batch
+from dwindle.grids import PASSES, Grid, Setting, completed
 from dwindle.learner import Learner
 from dwindle.losses import Logistic, Squared
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
-from dwindle.search import PASSES, Grid, Score, Search, Setting, completed, trained
+from dwindle.search import Score, Search, trained
 from experiments import data, peers
 from experiments.measures import Line
 

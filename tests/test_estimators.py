@@ -323,7 +323,7 @@ REFUSED = [
     ({"loss": "log"}, "loss must be one of auto, logistic, .*, got 'log'"),
     ({"shrinkage": "l1"}, "shrinkage must be one of truncation, rounding, subgradient, none, got"),
     ({"shrinkage": "rounding"}, "shrinkage rounding needs a threshold"),
-    ({"update": "adam"}, "update must be one of adaptive, plain, got 'adam'"),
+    ({"update": "adam"}, "update must be one of adaptive, plain, ftrl, rda, got 'adam'"),
     ({"average": True}, "average is Theorem 3.2's mean of the plain update: say update='plain'"),
     ({"gravity": -1.0}, "gravity must be 0 or more, got -1"),
     ({"rate": 0.0}, "rate must be finite and above 0"),

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from dwindle.search import Grid
+from dwindle.grids import Grid
 from experiments import data, units
 from experiments.measures import Line
 from experiments.page import RESULTS

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import planted
 from dwindle import DataError, Squared
 from dwindle.cli import main
+from dwindle.grids import Grid, Setting
 from dwindle.model import Model
-from dwindle.search import Grid, Setting
 from dwindle.tuning import Halted, Tuned, Tuning, tune
 from test_screen import Terminal, left_on
 
@@ -368,7 +368,7 @@ def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_pat
         (["--passes", "1,2.5"], "--passes: expected whole numbers separated by commas, got '1,2.5'"),
         (["--pass-decay", ""], "--pass-decay: expected numbers separated by commas, got ''"),
         (["--rate", "-1"], "rate must be finite and above 0, got -1.0"),
-        (["--update", "plain,best"], "update must be one of adaptive, plain, got 'best'"),
+        (["--update", "plain,best"], "update must be one of adaptive, plain, ftrl, rda, got 'best'"),
         (["--tolerance", "little"], "--tolerance: expected a share like 1% or 0.01, got 'little'"),
         (["--tolerance", "1"], "tolerance must be 0 or more and below 1, got 1.0 (1% is 0.01)"),
         (["--folds", "1"], "folds must be 2 or more, got 1"),

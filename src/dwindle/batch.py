@@ -75,6 +75,11 @@ class Batch(NamedTuple):
         """How many examples there are."""
         return len(self.start) - 1
 
+    def importances(self) -> NDArray[np.float32]:
+        """How much each example counts: 1 where nothing is said."""
+        given = self.importance
+        return np.ones(self.n_examples, np.float32) if given is None else given
+
     @classmethod
     def from_dicts(
         cls,

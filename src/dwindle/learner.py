@@ -114,7 +114,7 @@ class Learner:
         A batch that does not fit the loss is refused before anything is learned from it.
         """
         label, importance = self.lessons(batch)
-        base = _or_all(batch.base, 0.0, batch)
+        base = _base(batch)
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
         slots = np.empty(longest, np.uint64)
@@ -306,7 +306,7 @@ class Learner:
             batch.start,
             batch.key,
             batch.x,
-            _or_all(batch.base, 0.0, batch),
+            _base(batch),
             self.clock.now,
             self.clock.size,
             self.clock.n_steps,
@@ -331,7 +331,7 @@ class Learner:
         """The labels and importances, if the loss can learn from them."""
         if batch.label is None:
             raise DataError("there is nothing to learn: the batch has no labels")
-        importance = _or_all(batch.importance, 1.0, batch)
+        importance = batch.importances()
         check_labels(self.loss, batch.label, importance)
         return batch.label, importance
 
@@ -357,9 +357,9 @@ def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.f
         raise DataError(f"with {name} a label must be {loss.wants}, got {label[i]:g}", i)
 
 
-def _or_all(given: NDArray[np.float32] | None, default: float, batch: Batch) -> NDArray[np.float32]:
-    """What is given of each example, or the default for all."""
-    return np.full(batch.n_examples, default, np.float32) if given is None else given
+def _base(batch: Batch) -> NDArray[np.float32]:
+    """What is added to each prediction."""
+    return np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base
 
 
 def _check(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -> None:

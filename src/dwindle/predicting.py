@@ -80,8 +80,7 @@ def evaluate(
         if label is None:
             raise DataError(f"{parsed.source}: there are no labels to compare with")
         batch = parsed.batch
-        ones = np.ones(batch.n_examples, np.float32)
-        weight = ones if batch.importance is None else batch.importance
+        weight = batch.importances()
         try:
             check_labels(loss, label, weight)
         except DataError as error:

@@ -18,12 +18,13 @@ from dwindle.choices import schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError
 from dwindle.files import check_apart
 from dwindle.formats.block import Parsed, blaming
+from dwindle.grids import Grid, Setting
 from dwindle.journal import Journal
 from dwindle.labels import Labels
 from dwindle.learner import Learner
 from dwindle.losses import Logistic
 from dwindle.rows import Row
-from dwindle.search import Found, Grid, Search, Setting, Stopped
+from dwindle.search import Found, Search, Stopped
 from dwindle.stream import Position, Reading, once_only, read, size, sources
 from dwindle.training import Interrupted, Summary, Training, train
 from dwindle.words import counted

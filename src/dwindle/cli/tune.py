@@ -107,7 +107,7 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
 
 
 def _tuning(settings: dict[str, Any]) -> Any:
-    from dwindle.search import Grid
+    from dwindle.grids import Grid
     from dwindle.tuning import Tuning
 
     how = reading(settings)

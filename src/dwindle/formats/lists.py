@@ -59,8 +59,7 @@ def to_arrow(parsed: Parsed, *, checked: bool = True) -> pa.RecordBatch:
     if batch.label is None:
         label, importance = np.zeros(n, np.float32), np.zeros(n, np.float32)
     else:
-        label = batch.label
-        importance = np.ones(n, np.float32) if batch.importance is None else batch.importance
+        label, importance = batch.label, batch.importances()
     kind = LIST_SCHEMA.field
     keys = shared_with_arrow(batch.key.astype(np.uint64, copy=False))
     columns = [

@@ -119,13 +119,11 @@ def _distinct(batch: Batch) -> Distinct:
 
 def _said(batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """The label, the importance and the base of each example."""
-    n = batch.n_examples
-    zeros = np.zeros(n, np.float32)
+    zeros = np.zeros(batch.n_examples, np.float32)
     base = zeros if batch.base is None else batch.base
     if batch.label is None:
         return zeros, zeros, base
-    ones = np.ones(n, np.float32)
-    return batch.label, ones if batch.importance is None else batch.importance, base
+    return batch.label, batch.importances(), base
 
 
 def _vw_heads(parsed: Parsed) -> pa.Array:

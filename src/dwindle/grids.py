@@ -1,0 +1,164 @@
+"""The settings that a search tries, and what it tries by itself for data it has looked at."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dwindle.batch import Batch
+from dwindle.choices import UPDATES, schedule_of, shrinkage_called, update_called
+from dwindle.learner import Learner
+from dwindle.losses import Squared
+from dwindle.progress import LabelCounts
+from dwindle.shrinkage import Truncation
+from dwindle.updates import Adaptive, Plain
+
+RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
+RATES["plain"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
+DECAYS = (0.5, 0.8)
+AVERAGING = frozenset({"ftrl", "rda"})  # updates whose rates are not lowered: they remember them
+PASSES = (1, 3, 10, 30)
+MOST = 300_000  # examples in all passes of a run, unless it is one pass
+STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
+TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added up
+
+
+class Setting(NamedTuple):
+    """What a search varies, as the command line calls it."""
+
+    rate: float = 0.3
+    pass_decay: float = 1.0
+    gravity: float = 0.0
+    every: int = 1
+    threshold: float | None = None
+    update: str = "adaptive"
+    shrinkage: str = "truncation"
+    passes: int = 1
+    rest: int = 0
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether weights are pulled to zero at all."""
+        return self.shrinkage == "rounding" or (self.gravity > 0 and self.shrinkage != "none")
+
+    def check(self) -> None:
+        """Refuse what no run could use."""
+        for name, least in (("passes", 1), ("rest", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
+        self.learner(Squared())
+
+    def learner(self, loss: Any) -> Learner:
+        """One that knows nothing yet."""
+        given = self.shrinkage, self.gravity, self.every, self.threshold
+        schedule = schedule_of(self.rate, 0.0, self.pass_decay)
+        return Learner(loss, shrinkage_called(*given), update_called(self.update), schedule)
+
+
+class Grid(NamedTuple):
+    """The values to try of each setting; None is automatic."""
+
+    rate: tuple[float, ...] | None = None
+    pass_decay: tuple[float, ...] | None = None
+    gravity: tuple[float, ...] | None = None
+    every: tuple[int, ...] = (1,)
+    threshold: tuple[float | None, ...] = (None,)
+    update: tuple[str, ...] = ("adaptive",)
+    shrinkage: tuple[str, ...] = ("truncation",)
+    passes: tuple[int, ...] | None = None
+    rest: tuple[int, ...] | None = None
+
+    def check(self) -> None:
+        """Refuse values that no run could use."""
+        for name, values in self._asdict().items():
+            if values is not None and not values:
+                raise ValueError(f"{name} must have a value to try")
+            for value in values or ():
+                Setting(threshold=1.0)._replace(**{name: value}).check()
+
+    def settings(self) -> list[Setting]:
+        """All of them once; first those without shrinkage, which the others are compared with."""
+        made = [Setting(*values) for values in itertools.product(*map(_given, self))]
+        shrunk = [setting for setting in made if setting.shrinks]
+        return list(dict.fromkeys([*map(_unshrunk, made), *shrunk]))
+
+
+def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
+    """What the grid leaves open is filled in by looking at the examples.
+
+    Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
+    go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
+    weight would leave zero. For the adaptive update x_j is in units of its largest value, as there;
+    for FTRL-Proximal it is the sum, and not the mean, that gravity weighs against.
+    """
+    n = sum(batch.n_examples for batch in examples)
+    rates = (
+        _short(rate / _length(examples) if update == "plain" else rate)
+        for update in grid.update
+        for rate in RATES[update]
+    )
+    passes = grid.passes or tuple(p for p in PASSES if p == 1 or p * n <= MOST)
+    gravity = grid.gravity
+    if gravity is None:
+        steepest = (_steepest(examples, loss, update) for update in grid.update)
+        steps = range(1, STEPS + 1)
+        gravity = (0.0, *(_short(top * 10 ** (-k / 3)) for top in steepest for k in steps))
+    lowered = max(passes) > 1 and not AVERAGING.issuperset(grid.update)
+    return grid._replace(
+        rate=grid.rate or tuple(sorted(set(rates))),
+        pass_decay=grid.pass_decay or (DECAYS if lowered else (1.0,)),
+        gravity=tuple(sorted(set(gravity))),
+        passes=tuple(sorted(set(passes))),
+        rest=grid.rest or (max(grid.every), n),
+    )
+
+
+def _unshrunk(setting: Setting) -> Setting:
+    """Without gravity there is nothing that the others could change."""
+    return setting._replace(gravity=0.0, every=1, threshold=None, shrinkage="truncation", rest=0)
+
+
+def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    assert values is not None, "the grid is not completed"
+    return values
+
+
+def _length(examples: Sequence[Batch]) -> float:
+    """The mean of |x|^2, the constant among x; an example of importance 2 makes twice the step."""
+    total = steps = 0.0
+    for batch in examples:
+        importance = batch.importances()
+        each = np.repeat(importance, np.diff(batch.start))
+        total += float((each * np.square(batch.x, dtype=np.float64)).sum() + importance.sum())
+        steps += np.count_nonzero(importance)
+    return total / steps if steps else 1.0
+
+
+def _steepest(examples: Sequence[Batch], loss: Any, update: str) -> float:
+    """max_j |mean over examples of phi'(c, y) x_j| at the best constant c, in the update's units.
+
+    The mean is over the steps, for gravity pulls once at each, whatever the example weighs.
+    """
+    counts = LabelCounts()
+    for batch in examples:
+        importance = batch.importances()
+        assert batch.label is not None
+        counts.add(batch.label[importance > 0], importance[importance > 0])
+    constant, _ = counts.best_constant(loss)
+    adapts = update == "adaptive"
+    learner = (
+        Learner(loss, Truncation(), Adaptive(beta=1 / TINY), rate=1.0, intercept=False)
+        if adapts
+        else Learner(loss, Truncation(), Plain(), rate=TINY, intercept=False)
+    )
+    for batch in examples:
+        learner.learn(batch._replace(base=np.full(batch.n_examples, constant, np.float32)))
+    cells = learner.table.cells
+    total = float(np.abs(cells["weight"] * (cells["scale"] if adapts else 1.0)).max()) / TINY
+    steps = 1 if update == "ftrl" else max(learner.n_steps, 1)
+    return total / steps or 1.0  # nothing to learn from
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.2g}")
