@@ -114,6 +114,16 @@ def test_a_frontier_is_drawn_with_the_bound_and_the_chosen_point():
     assert png(above).startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(("worst", "best"), [(0.55, 0.93), (0.6, 0.99), (0.8, 0.99)])
+def test_nothing_of_a_frontier_is_cut_off(worst, best):
+    points = [score(0, worst, 0.5), score(2968, best - 0.008, 0.979), score(70113, best, 0.9823)]
+    above, below = plot_frontier(Found("accuracy", points[2], points[1], 0.99 * best, points))
+    figure = above.figure
+    figure.savefig(io.BytesIO(), dpi=150)
+    for axes in (above, below):
+        assert axes.yaxis.label.get_window_extent().x0 > 0.05 * figure.dpi
+
+
 def test_where_no_bound_plays_a_part_none_is_drawn():
     dense, chosen = score(10, 0.9, 0.95), score(10, 0.91, 0.96, 1e-3)
     above, _ = plot_frontier(Found("accuracy", dense, chosen, None, [dense, chosen]))

@@ -124,9 +124,10 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
     other = "accuracy" if found.metric == "auc" else "auc"
     has_other = not np.isnan(getattr(found.dense, other))
     names = [found.metric, *([other] if has_other else [])]
+    figure = None
     if axes is None:
         size = (6.4, 1.4 + 2.4 * len(names))
-        _, axes = plt.subplots(len(names), 1, sharex=True, figsize=size, layout="constrained")
+        figure, axes = plt.subplots(len(names), 1, sharex=True, figsize=size, layout="constrained")
     drawn: tuple[Axes, ...] = tuple(np.atleast_1d(axes))
     measured = [score for score in found.scores if not np.isnan(score.kept)]
     frontier = found.frontier()
@@ -143,6 +144,8 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
         drawn[0].axhline(found.bound, color="black", linewidth=0.8, linestyle="--", label="bound")
     drawn[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     drawn[-1].set_xlabel("features kept")
+    if figure is not None:  # the first layout makes room for the ticks before it, the next for its
+        figure.draw_without_rendering()
     return drawn
 
 
