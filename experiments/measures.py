@@ -39,6 +39,7 @@ TRUNCATION = Line("truncation", 10)
 ROUNDING = Line("rounding", 10)
 THETA_IS_G = Line("truncation", 10, "g")
 SUBGRADIENT = Line("subgradient")
+RESTED = Line("rested", 10)
 LASSO = Line("lasso")
 L1_LOGISTIC = Line("l1-logistic")
 ADAPTIVE = Line("adaptive")
@@ -109,8 +110,8 @@ def lines(results: Results, figure: str) -> list[Line]:
         "figure-3": [Line("truncation", every) for every in (1, 10, 20)],
         "figure-4": [Line("rounding", every) for every in (1, 10, 20)],
         "figure-5": [TRUNCATION, ROUNDING, *_finite_thresholds(results)],
-        "figure-6": [TRUNCATION, ROUNDING, SUBGRADIENT, LASSO, L1_LOGISTIC],
-        "figure-7-beyond": [TRUNCATION, ADAPTIVE, FTRL, VW, L1_LOGISTIC],
+        "figure-6": [TRUNCATION, ROUNDING, SUBGRADIENT, LASSO, L1_LOGISTIC, RESTED],
+        "figure-7-beyond": [TRUNCATION, ADAPTIVE, FTRL, VW, L1_LOGISTIC, RESTED],
     }
     return [
         line

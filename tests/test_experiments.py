@@ -77,7 +77,7 @@ def test_the_strengths_of_a_line_go_from_few_features_to_most():
 
 def test_a_subgradient_s_weights_that_swing_around_zero_are_rounded_at_the_end():
     split = data.split("wdbc", 0, units.RANDOM)
-    setting = setting_of(Line("subgradient", 10), 0.05, 0.01, 0.8, 3)
+    setting = setting_of(Line("subgradient", 10), 10, 0.05, 0.01, 0.8, 3)
     learner = units.trained([split.train], setting, units.Logistic())
     kept, p = units._finished(learner, setting, split.test)  # noqa: SLF001  (that is what is tested)
     assert len(learner) > 900

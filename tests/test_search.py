@@ -290,7 +290,10 @@ def test_no_gravity_is_always_tried(grid):
         ({"grid": Grid(passes=(0,))}, "passes must be 1 or more, got 0"),
         ({"grid": Grid(rest=(-1,))}, "rest must be 0 or more, got -1"),
         ({"grid": Grid(every=(0,))}, "every must be a whole number, 1 or more"),
-        ({"grid": Grid(update=("best",))}, "update must be one of adaptive, plain, ftrl, rda, got 'best'"),
+        (
+            {"grid": Grid(update=("best",))},
+            "update must be one of adaptive, plain, ftrl, rda, got 'best'",
+        ),
     ],
 )
 def test_what_no_search_could_use_is_refused_by_name(wrong, said):
