@@ -41,6 +41,7 @@ STYLES = (
     (SKY, "P", (0, (3, 1, 1, 1))),
     (BLACK, "X", (0, (1, 1))),
 )
+ROOM = 100  # letters in a row of a legend
 LOOK: dict[Any, Any] = {
     "svg.hashsalt": "dwindle",
     "font.family": "DejaVu Sans",
@@ -203,7 +204,9 @@ def _panels(results: Results, name: str) -> Figure:
     figure.supylabel("AUC on the test set", fontsize=9)
     handles = panels.flat[0].lines
     labels = [label(name, line) for line in drawn]
-    figure.legend(handles, labels, loc="outside upper center", ncols=7, frameon=False)
+    rows = 1 if sum(map(len, labels)) <= ROOM else 2
+    columns = -(-len(labels) // rows)
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
     return figure
 
 
