@@ -9,6 +9,10 @@ import threading
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
+import subprocess
+import sys
+import threading
+
 import pytest
 
 from dwindle.stream import Position, Reading, read, size
@@ -78,3 +82,33 @@ def test_of_a_pipe_the_bytes_are_counted_and_the_total_is_not_known(tmp_path):
     assert ends[-1] == len(gzip.compress(TEXT))
     assert size([str(pipe)]) is None
     assert size(["-"]) is None
+
+
+LEFT = """
+import gc, sys, threading
+from dwindle.stream import Reading, read
+
+class Holder:
+    pass
+
+holder = Holder()
+holder.itself = holder  # only the garbage collector will find it
+holder.reading = read([sys.argv[1]], Reading(block_size=1000))
+next(holder.reading)
+del holder
+with threading._shutdown_locks_lock:  # as in a thread that is just starting
+    gc.collect()
+print("closed")
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(threading, "_shutdown_locks_lock"), reason="this Python's threads start otherwise"
+)
+def test_a_reading_that_is_left_unfinished_is_closed_wherever_the_collector_finds_it(tmp_path):
+    path = tmp_path / "data.vw"
+    path.write_text("1 | a b c\n" * 5000)
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT, path], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "closed\n", done.stderr

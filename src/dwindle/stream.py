@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -322,8 +322,9 @@ def _in_order(
     parse: Callable[[Block], Parsed], given: Iterator[Block], how: Reading
 ) -> Iterator[Parsed]:
     """Each block parsed, by several threads, handed over in the order of the blocks."""
-    with closing(ahead(given)) as ready, ThreadPoolExecutor(how.threads) as pool:
-        pending: deque[Future[Parsed]] = deque()
+    pool = ThreadPoolExecutor(how.threads)
+    pending: deque[Future[Parsed]] = deque()
+    with closing(ahead(given)) as ready:
         try:
             for block in ready:
                 pending.append(pool.submit(parse, block))
@@ -332,23 +333,33 @@ def _in_order(
             while pending:
                 yield pending.popleft().result()
         finally:
-            for future in pending:
-                future.cancel()
+            _let_go(pool, pending)
 
 
 def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items, made by a thread that runs a little ahead."""
     end = object()
     waiting: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(1) as maker:
-        try:
-            while True:
-                while len(waiting) < DEPTH:
-                    waiting.append(maker.submit(next, items, end))
-                item = waiting.popleft().result()
-                if item is end:
-                    return
-                yield item
-        finally:
-            for future in waiting:
-                future.cancel()
+    maker = ThreadPoolExecutor(1)
+    try:
+        while True:
+            while len(waiting) < DEPTH:
+                waiting.append(maker.submit(next, items, end))
+            item = waiting.popleft().result()
+            if item is end:
+                return
+            yield item
+    finally:
+        _let_go(maker, waiting)
+
+
+def _let_go(pool: ThreadPoolExecutor, pending: Iterable[Future[Any]]) -> None:
+    """What has not begun is not done any more, and what has begun is waited for.
+
+    The threads themselves are not joined: a generator that no one finished may be closed by the
+    garbage collector, in any thread, also in one that is just starting and holds what `join` needs.
+    """
+    for future in pending:
+        future.cancel()
+    wait([future for future in pending if not future.cancelled()])
+    pool.shutdown(wait=False)
