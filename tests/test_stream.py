@@ -4,15 +4,13 @@ import bz2
 import gzip
 import lzma
 import os
+import subprocess
+import sys
 import threading
 
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
-import subprocess
-import sys
-import threading
-
 import pytest
 
 from dwindle.stream import Position, Reading, read, size
