@@ -16,6 +16,7 @@ from dwindle.cli import main
 from dwindle.grids import Grid, Setting
 from dwindle.model import Model
 from dwindle.tuning import Halted, Tuned, Tuning, tune
+from dwindle.words import counted
 from test_screen import Terminal, left_on
 
 FAST = ("--rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
@@ -260,7 +261,9 @@ def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(d
         on_note=notes.append,
     )
     assert again == [(done, RUNS) for done in range(made[-1], RUNS + 1)]
-    assert notes == ([f"going on: {n} runs found finished in {tmp_path}/m.tuning"] if n else [])
+    assert notes == (
+        [f"going on: {counted(n, 'run')} found finished in {tmp_path}/m.tuning"] if n else []
+    )
     assert tuned.found == whole.found
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "whole"]
@@ -309,7 +312,7 @@ def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
     )
     assert not (tmp_path / "m").exists()
     finished = len((tmp_path / "m.tuning").read_text().splitlines()) - 1
-    told = f"dwindle: going on: {finished} runs found finished in {tmp_path}/m.tuning"
+    told = f"dwindle: going on: {counted(finished, 'run')} found finished in {tmp_path}/m.tuning"
     assert dwindle(*args).stderr.splitlines()[0] == told
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
