@@ -163,6 +163,7 @@ def _beginning(about: dict[str, Any]) -> Text:
         "",
         *(["This is a quick run, in small.", ""] if about["quick"] else []),
         f"It took {_time(about['wall_seconds'])} ({_time(about['seconds'])} of processor time) for {_seeds(seeds)}, each with its own shuffle, split and random features.",
+        *([about["note"]] if "note" in about else []),
         f"Classes are learned with the logistic loss and numbers with the squared loss, by the paper's one rate for all features; for figures 1 and 2, cross-validation has {about['folds']} folds and tries what [`dwindle tune`](tuning.md) does by itself:",
         "",
         f"- rates of {tried['rate']} times 1 / mean |x|^2, multiplied by {tried['pass_decay']} after each pass;",
