@@ -171,4 +171,15 @@ def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, index), codegen
 
 
+@intrinsic
+def _leading_zeros(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
+    """How many bits of ``w`` stand above its highest set one, 64 if none is set."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.IntType(1)(0))
+
+    return types.int64(types.uint64), codegen
+
+
+leading_zeros: Any = _leading_zeros
 prefetch: Any = _prefetch  # called with the array and the index; Numba adds the first argument

@@ -1,15 +1,13 @@
-"""The names of live features, and of no others."""
+"""Names of features as texts."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Spelled = tuple[NDArray[np.int64], NDArray[np.uint8]]  # bounds, and the text that is cut at them
-DIGITS = 19  # as many as every number of 64 bits may have
-LATE = 1024  # names, of 32 bytes each, that may wait until many are written down at once
 
 
 def shown(name: str) -> str:
@@ -110,140 +108,3 @@ class Text(Sequence[str]):
         begin[:, 2], size[:, 2] = features.bound[:-1] + nul + 1, np.diff(features.bound)
         bound, text = cut(text, begin.ravel(), size.ravel())
         return cls(bound[::3].copy(), text)
-
-
-class Late(NamedTuple):
-    """Names that a kernel leaves to be written down: how many are ``waiting``, and their bytes."""
-
-    waiting: NDArray[np.int64]
-    key: NDArray[np.uint64]
-    size: NDArray[np.int64]
-    text: NDArray[np.uint8]
-
-    @classmethod
-    def room_for(cls, n: int) -> "Late":
-        """Space for n names."""
-        key, size, text = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(32 * n, np.uint8)
-        return cls(np.zeros(2, np.int64), key, size, text)
-
-
-class Names:
-    """Names by key. A key without a name is called by its number, which for a column is its name.
-
-    A name is the feature's, with its namespace and a NUL before it unless that is the default one.
-    All of them stand in one text, so that a name costs its bytes and 16 more.
-    """
-
-    def __init__(self) -> None:
-        self._key = _Growing(np.uint64)
-        self._size = _Growing(np.int64)
-        self._text = _Growing(np.uint8)
-        self.late = Late.room_for(LATE)
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    @property
-    def keys(self) -> NDArray[np.uint64]:
-        """The keys that have a name, in the order they came."""
-        self._write_down_late()
-        return self._key.filled
-
-    def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
-        """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
-        self._write_down_late()
-        if len(where):
-            self._write_down(keys[where].astype(np.uint64), *spelled(names, where))
-
-    def expect(self, n: int) -> None:
-        """There is room for so many late names."""
-        waiting, n_bytes = self.late.waiting.tolist()
-        if waiting + n > len(self.late.key) or 2 * n_bytes > len(self.late.text):
-            self._write_down_late()
-        if n > len(self.late.key):
-            self.late = Late.room_for(2 * n)
-
-    def _write_down_late(self) -> None:
-        n, n_bytes = self.late.waiting.tolist()
-        if n:
-            bound = np.zeros(n + 1, np.int64)
-            np.cumsum(self.late.size[:n], out=bound[1:])
-            self._write_down(self.late.key[:n], bound, self.late.text[:n_bytes])
-            self.late.waiting[:] = 0
-
-    def _write_down(
-        self, key: NDArray[np.uint64], bound: NDArray[np.int64], text: NDArray[np.uint8]
-    ) -> None:
-        size = np.diff(bound)
-        kept = ~_is_number(key, bound, text)
-        if not kept.all():
-            text = text[np.repeat(kept, size)]
-            key, size = key[kept], size[kept]
-        for all_of, more in ((self._key, key), (self._size, size), (self._text, text)):
-            all_of.append(more)
-
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Forget the names of all `keys` but these."""
-        if not kept.all():
-            self._text.keep(np.repeat(kept, self._size.filled))
-            self._key.keep(kept)
-            self._size.keep(kept)
-
-    def of(self, keys: NDArray[np.uint64]) -> Text:
-        """The name of each key."""
-        known, size = self.keys, self._size.filled
-        order = np.argsort(known)
-        place = np.append(order, -1)[np.searchsorted(known, keys, sorter=order)]
-        has_name = np.append(known, np.uint64(0))[place] == keys
-        has_name &= place >= 0
-        numbers = Text.of([str(key) for key in keys[~has_name].tolist()])
-        begin, length = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
-        begin[has_name] = (np.cumsum(size) - size)[place[has_name]]
-        length[has_name] = size[place[has_name]]
-        begin[~has_name] = numbers.bound[:-1] + len(self._text.filled)
-        length[~has_name] = np.diff(numbers.bound)
-        return Text(*cut(np.concatenate([self._text.filled, numbers.text]), begin, length))
-
-
-class _Growing:
-    """An array that is appended to: it doubles when it is full."""
-
-    def __init__(self, kind: Any) -> None:
-        self._room = np.empty(0, kind)
-        self._used = 0
-
-    @property
-    def filled(self) -> NDArray[Any]:
-        """What was appended."""
-        return self._room[: self._used]
-
-    def append(self, more: NDArray[Any]) -> None:
-        needed = self._used + len(more)
-        if needed > len(self._room):
-            larger = np.empty(max(needed, 2 * len(self._room)), self._room.dtype)
-            larger[: self._used] = self.filled
-            self._room = larger
-        self._room[self._used : needed] = more
-        self._used = needed
-
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        self._room = self.filled[kept]
-        self._used = len(self._room)
-
-
-def _is_number(
-    key: NDArray[np.uint64], bound: NDArray[np.int64], text: NDArray[np.uint8]
-) -> NDArray[np.bool_]:
-    """Which names are their own keys, in decimal: those need not be remembered."""
-    found = np.zeros(len(key), np.bool_)
-    size = np.diff(bound)
-    first = np.zeros(len(key), np.uint8)
-    first[size > 0] = text[bound[:-1][size > 0]]
-    maybe = (first >= ord("0")) & (first <= ord("9")) & (size <= DIGITS)
-    for n in np.unique(size[maybe]).tolist():
-        like = np.flatnonzero(maybe & (size == n))
-        digit = text[bound[like, np.newaxis] + np.arange(n)] - np.uint8(ord("0"))
-        plain = (digit < 10).all(axis=1) & ((digit[:, 0] > 0) | (n == 1))
-        number = digit.astype(np.uint64) @ np.uint64(10) ** np.arange(n, dtype=np.uint64)[::-1]
-        found[like] = plain & (number == key[like])
-    return found

@@ -7,7 +7,7 @@ import numpy as np
 from numba import uint8, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled
+from dwindle._jit import compiled, leading_zeros
 
 BITS = 14  # 2^14 registers: a standard error of 1.04 / 2^7 = 0.8 %
 
@@ -22,10 +22,7 @@ def observe(register: Any, key: Any) -> None:
         h ^= h >> uint64(31)
         place = h >> uint64(64 - BITS)
         rest = (h << uint64(BITS)) | uint64(1 << (BITS - 1))
-        rank = 1
-        while rest >> uint64(63) == 0:
-            rest <<= uint64(1)
-            rank += 1
+        rank = leading_zeros(rest) + 1
         if register[place] < rank:
             register[place] = uint8(rank)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle.batch import Batch
 from dwindle.clock import Clock
-from dwindle.names import Names
+from dwindle.naming import Names
 from dwindle.sketch import Distinct
 
 SMALLEST = 1024  # cells of a new table

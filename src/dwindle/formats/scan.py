@@ -99,15 +99,19 @@ def _load(width: int, result: Any) -> Any:
     return intrinsic(load)
 
 
-def _store(_typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001 - as above
-    """A byte stands at an address."""
+def _store(width: int, value: Any) -> Any:
+    """A function to an address, which need not be aligned, of what is to stand there."""
 
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        kind = ir.IntType(8)
-        builder.store(builder.trunc(args[1], kind), builder.inttoptr(args[0], kind.as_pointer()))
-        return context.get_dummy_value()
+    def store(_typing: Any, address: Any, given: Any) -> Any:  # noqa: ARG001 - as above
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            kind = ir.IntType(width)
+            stored = builder.trunc(args[1], kind) if width < 64 else args[1]
+            builder.store(stored, builder.inttoptr(args[0], kind.as_pointer()), align=1)
+            return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64), codegen
+        return types.void(types.int64, value), codegen
+
+    return intrinsic(store)
 
 
 def _lowest_bit(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
@@ -194,7 +198,8 @@ def n_lines(data: NDArray[np.uint8]) -> int:
     return n
 
 
-put: Any = intrinsic(_store)
+put = _store(8, types.int64)
+put_word = _store(64, types.uint64)
 byte = _load(8, int64)
 half = _load(32, uint64)
 word = _load(64, uint64)

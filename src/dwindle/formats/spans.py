@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
+from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._jit import helper
@@ -21,11 +22,17 @@ from dwindle.formats.scan import (
     TAB,
     ZERO,
     byte,
+    lowest,
+    marks,
     put,
+    put_word,
     text_kernel,
+    word,
 )
 from dwindle.names import decoded, text_of
 
+BLANKS = uint64(0x2121212121212121)  # one more than a space, in each byte
+GUESS, LONG = 32, 4096  # bytes of a name, and of a long one
 NUMERIC = frozenset(b"0123456789+-.")  # how a value that is a number begins
 
 
@@ -73,46 +80,76 @@ class Spans(Lazy):
         """The names at these places: name w is from ``bound[w]`` to ``bound[w + 1]`` of a text."""
         data, bound = self._data, np.zeros(len(where) + 1, np.int64)
         places = self._place, self._first, self._bar, self._factor, where
-        _spell(data.ctypes.data, len(data), *places, bound, 0)
-        text = np.empty(bound[-1], np.uint8)
-        _spell(data.ctypes.data, len(data), *places, bound, text.ctypes.data)
-        return bound, text
+        room, n = GUESS * len(where) + LONG, -1
+        while n < len(where):
+            text = np.empty(room, np.uint8)
+            n = _spell(data.ctypes.data, len(data), *places, bound, text.ctypes.data, room)
+            room *= 2
+        return bound, text[: bound[-1]]
 
     def _at(self, k: int) -> str:
         return decoded(*self.spelled(np.array([k])))[0]
 
 
-# The kernel: what it would write to address 0 is only measured.
+# The kernel. It writes at an address, because an array handed to a helper would be counted.
 
 
 @helper
-def _one(c: int, out: int, to: int) -> int:
+def _copied(text: int, begin: int, end: int, limit: int, out: int, to: int, room: int) -> int:
+    """A range of the text, which goes up to ``limit``, stands at ``to``; returns where it ends.
+
+    Where there is no room for it, nothing is written: the end says how much there should be.
+    """
+    stop = to + end - begin
+    if stop + 8 > room:
+        return stop
+    while begin < end and begin + 8 <= limit:  # a word at a time, the last one perhaps past the end
+        put_word(out + to, word(text + begin))
+        begin, to = begin + 8, to + 8
+    to -= max(begin - end, 0)
+    while begin < end:
+        put(out + to, byte(text + begin))
+        begin, to = begin + 1, to + 1
+    return stop
+
+
+@helper
+def _one(c: int, out: int, to: int, room: int) -> int:
     """A byte stands at ``to``; returns where it ends."""
-    if out != 0:
+    if to < room:
         put(out + to, c)
     return to + 1
 
 
 @helper
-def _count(n: int, out: int, to: int) -> int:
+def _count(n: int, out: int, to: int, room: int) -> int:
     """A number stands at ``to``; returns where it ends."""
     power = 1
     while n // power >= 10:
         power *= 10
     while power > 0:
-        to = _one(ZERO + n // power % 10, out, to)
+        to = _one(ZERO + n // power % 10, out, to, room)
         power //= 10
     return to
 
 
 @helper
-def _namespace(text: int, end: int, bar: int, out: int, to: int) -> int:
-    """The name of the namespace whose '|' stands at ``bar``."""
-    i = bar + 1
-    while i < end and byte(text + i) not in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
-        to = _one(byte(text + i), out, to)
+def _name_end(text: int, begin: int, end: int) -> int:
+    """Where a name that starts at ``begin`` ends: at a space, tab, colon, bar or line's end."""
+    i = begin
+    while i < end:
+        if i + 8 <= end:
+            w = word(text + i)
+            blank = (w - BLANKS) & ~w & uint64(0x8080808080808080)  # a space or below it
+            found = blank | marks(w, COLON) | marks(w, BAR)
+            if found == 0:
+                i += 8
+                continue
+            i += lowest(found) >> 3
+        if byte(text + i) in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
+            break
         i += 1
-    return to
+    return i
 
 
 @helper
@@ -125,29 +162,34 @@ def _unnamed(text: int, begin: int, end: int) -> int:
 
 
 @helper
-def _feature(text: int, end: int, place: int, n_unnamed: int, out: int, to: int) -> int:
+def _feature(text: int, end: int, place: int, n_unnamed: int, out: int, to: int, room: int) -> int:
     """The name of the feature that stands at ``place``.
 
     One without a name is called by how many such there were before it in its namespace.
     """
     if byte(text + place) == COLON:
-        return _count(n_unnamed, out, to)
-    i = place
-    while i < end and byte(text + i) not in (SPACE, TAB, RETURN, NEWLINE):
-        c = byte(text + i)
-        if c == COLON:
-            value = byte(text + i + 1)
-            if value in (PLUS, MINUS, DOT) or ZERO <= value <= ZERO + 9:
-                break
-            c = EQUALS
-        to = _one(c, out, to)
-        i += 1
+        return _count(n_unnamed, out, to, room)
+    stop = _name_end(text, place, end)
+    to = _copied(text, place, stop, end, out, to, room)
+    if stop < end and byte(text + stop) == COLON:
+        value = byte(text + stop + 1)
+        if not (value in (PLUS, MINUS, DOT) or ZERO <= value <= ZERO + 9):
+            to = _one(EQUALS, out, to, room)
+            to = _copied(text, stop + 1, _name_end(text, stop + 1, end), end, out, to, room)
     return to
 
 
 @helper
-def _section(first: Any, k: int) -> int:
-    """Which namespace feature k is in: the last whose first feature is not after it."""
+def _section(first: Any, k: int, near: int) -> int:
+    """Which namespace feature k is in: the last whose first feature is not after it.
+
+    Mostly it is the one that is ``near``, or one of the next.
+    """
+    s = near if first[near] <= k else len(first)
+    while s < min(near + 16, len(first)):
+        if s + 1 == len(first) or k < first[s + 1]:
+            return s
+        s += 1
     low, high = 0, len(first)
     while low < high:
         middle = (low + high) // 2
@@ -169,12 +211,14 @@ def _spell(
     where: Any,
     bound: Any,
     out: int,
-) -> None:
+    room: int,
+) -> int:
     """Name w stands from ``bound[w]`` to ``bound[w + 1]`` of what is at address ``out``.
 
-    The names of a product's namespaces, then those of its features, are joined by '*'.
+    The names of a product's namespaces, then those of its features, are joined by '*'. Stops when
+    there is no more room; returns how many names are written.
     """
-    to = 0
+    to, s = 0, 0
     counted_from, counted_to, n_unnamed = -1, 0, 0  # unnamed features between a '|' and a place
     for w in range(len(where)):
         bound[w] = to
@@ -183,21 +227,26 @@ def _spell(
         n_factors = 1 if row < 0 else 3 if factor[row, 2] >= 0 else 2
         named = to
         for f in range(n_factors):
-            own = k if row < 0 else factor[row, f]
-            to = _one(STAR, out, to) if f > 0 else to
-            to = _namespace(text, end, bar[_section(first, own)], out, to)
-        to = _one(0, out, to) if to > named else to
+            s = _section(first, k if row < 0 else factor[row, f], s)
+            to = _one(STAR, out, to, room) if f > 0 else to
+            begin = bar[s] + 1
+            to = _copied(text, begin, _name_end(text, begin, end), end, out, to, room)
+        to = _one(0, out, to, room) if to > named else to
         for f in range(n_factors):
             own = k if row < 0 else factor[row, f]
-            to = _one(STAR, out, to) if f > 0 else to
+            to = _one(STAR, out, to, room) if f > 0 else to
             if byte(text + place[own]) == COLON:
-                begin = bar[_section(first, own)] + 1
+                s = _section(first, own, s)
+                begin = bar[s] + 1
                 if begin != counted_from or place[own] < counted_to:
                     counted_from, counted_to, n_unnamed = begin, begin, 0
                 n_unnamed += _unnamed(text, counted_to, place[own])
                 counted_to = place[own]
-            to = _feature(text, end, place[own], n_unnamed, out, to)
+            to = _feature(text, end, place[own], n_unnamed, out, to, room)
+        if to > room:
+            return w
     bound[len(where)] = to
+    return len(where)
 
 
 class Tags(Lazy):

@@ -1,0 +1,171 @@
+"""The names of live features, and of no others."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import uint64
+from numpy.typing import NDArray
+
+from dwindle._jit import compiled
+from dwindle.names import Text, cut, spelled
+
+DIGITS = 19  # as many as every number of 64 bits may have
+LATE = 1024  # names, of 32 bytes each, that may wait until many are written down at once
+ZERO = ord("0")
+
+
+class Late(NamedTuple):
+    """Names that a kernel leaves to be written down: how many are ``waiting``, and their bytes."""
+
+    waiting: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    size: NDArray[np.int64]
+    text: NDArray[np.uint8]
+
+    @classmethod
+    def room_for(cls, n: int) -> "Late":
+        """Space for n names."""
+        key, size, text = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(32 * n, np.uint8)
+        return cls(np.zeros(2, np.int64), key, size, text)
+
+
+class Names:
+    """Names by key. A key without a name is called by its number, which for a column is its name.
+
+    A name is the feature's, with its namespace and a NUL before it unless that is the default one.
+    All of them stand in one text, so that a name costs its bytes and 12 more.
+    """
+
+    def __init__(self) -> None:
+        self._key = _Growing(np.uint64)
+        self._size = _Growing(np.uint32)
+        self._text = _Growing(np.uint8)
+        self.late = Late.room_for(LATE)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """The keys that have a name, in the order they came."""
+        self._write_down_late()
+        return self._key.filled
+
+    def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
+        """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
+        self._write_down_late()
+        if len(where):
+            self._write_down(keys[where].astype(np.uint64), *spelled(names, where))
+
+    def expect(self, n: int) -> None:
+        """There is room for so many late names."""
+        waiting, n_bytes = self.late.waiting.tolist()
+        if waiting + n > len(self.late.key) or 2 * n_bytes > len(self.late.text):
+            self._write_down_late()
+        if n > len(self.late.key):
+            self.late = Late.room_for(2 * n)
+
+    def _write_down_late(self) -> None:
+        n, n_bytes = self.late.waiting.tolist()
+        if n:
+            bound = np.zeros(n + 1, np.int64)
+            np.cumsum(self.late.size[:n], out=bound[1:])
+            self._write_down(self.late.key[:n], bound, self.late.text[:n_bytes])
+            self.late.waiting[:] = 0
+
+    def _write_down(
+        self, key: NDArray[np.uint64], bound: NDArray[np.int64], text: NDArray[np.uint8]
+    ) -> None:
+        kept = _has_text(key, bound, text)
+        size = np.diff(bound).astype(np.uint32)
+        if not kept.all():
+            text = text[np.repeat(kept, size)]
+            key, size = key[kept], size[kept]
+        for all_of, more in ((self._key, key), (self._size, size), (self._text, text)):
+            all_of.append(more)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Forget the names of all `keys` but these."""
+        n, n_bytes = _close_up(self._key.filled, self._size.filled, self._text.filled, kept)
+        self._key.cut(n)
+        self._size.cut(n)
+        self._text.cut(n_bytes)
+
+    def of(self, keys: NDArray[np.uint64]) -> Text:
+        """The name of each key."""
+        known, size = self.keys, self._size.filled.astype(np.int64)
+        order = np.argsort(known)
+        place = np.append(order, -1)[np.searchsorted(known, keys, sorter=order)]
+        has_name = np.append(known, np.uint64(0))[place] == keys
+        has_name &= place >= 0
+        numbers = Text.of([str(key) for key in keys[~has_name].tolist()])
+        begin, length = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+        begin[has_name] = (np.cumsum(size) - size)[place[has_name]]
+        length[has_name] = size[place[has_name]]
+        begin[~has_name] = numbers.bound[:-1] + len(self._text.filled)
+        length[~has_name] = np.diff(numbers.bound)
+        return Text(*cut(np.concatenate([self._text.filled, numbers.text]), begin, length))
+
+
+class _Growing:
+    """An array that is appended to: it doubles when it is full."""
+
+    def __init__(self, kind: Any) -> None:
+        self._room = np.empty(0, kind)
+        self._used = 0
+
+    @property
+    def filled(self) -> NDArray[Any]:
+        """What was appended."""
+        return self._room[: self._used]
+
+    def append(self, more: NDArray[Any]) -> None:
+        needed = self._used + len(more)
+        if needed > len(self._room):
+            larger = np.empty(max(needed, 2 * len(self._room)), self._room.dtype)
+            larger[: self._used] = self.filled
+            self._room = larger
+        self._room[self._used : needed] = more
+        self._used = needed
+
+    def cut(self, n: int) -> None:
+        """Only the first n of them are left."""
+        self._used = n
+
+
+@compiled
+def _has_text(key: Any, bound: Any, text: Any) -> Any:
+    """Which names must be remembered: all but those that are their own keys, in decimal."""
+    kept = np.ones(len(key), np.bool_)
+    for w in range(len(key)):
+        n = bound[w + 1] - bound[w]
+        if n == 0 or n > DIGITS or (text[bound[w]] == ZERO and n > 1):
+            continue
+        number = uint64(0)
+        for i in range(bound[w], bound[w + 1]):
+            digit = uint64(text[i]) - uint64(ZERO)
+            if digit > uint64(9):
+                break
+            number = number * uint64(10) + digit
+        else:
+            kept[w] = number != key[w]
+    return kept
+
+
+@compiled
+def _close_up(key: Any, size: Any, text: Any, kept: Any) -> tuple[int, int]:
+    """The names that are kept stand at the front; returns how many they are, and their bytes."""
+    n, to, begin = 0, 0, 0
+    for w in range(len(kept)):
+        end = begin + size[w]
+        if kept[w]:
+            key[n] = key[w]
+            size[n] = size[w]
+            n += 1
+            if to < begin:
+                for i in range(begin, end):
+                    text[to + i - begin] = text[i]
+            to += end - begin
+        begin = end
+    return n, to
