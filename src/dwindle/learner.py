@@ -117,11 +117,11 @@ class Learner:
         base = _base(batch)
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
-        slots = np.empty(longest, np.uint64)
+        slots, fresh = np.empty(longest, np.uint64), np.empty(len(batch.key), np.int64)
         with Held() as interrupt:
             i = 0
             while i < batch.n_examples and not interrupt.asked:
-                i = self._go_on(batch, i, label, importance, base, slots, prediction)
+                i = self._go_on(batch, i, label, importance, base, slots, fresh, prediction)
         return prediction
 
     def _go_on(
@@ -132,13 +132,13 @@ class Learner:
         importance: NDArray[np.float32],
         base: NDArray[np.float32],
         slots: NDArray[np.uint64],
+        fresh: NDArray[np.int64],
         prediction: NDArray[np.float64],
     ) -> int:
         """Learn from example i on, up to where the kernel needs help; returns where that is."""
         clock, table = self.clock, self.table
         if clock.spent:
             self._wind()
-        fresh = np.empty(min(table.room, len(batch.key)), np.int64)
         i, clock.at, n_fresh = self._learn(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
