@@ -142,7 +142,8 @@ class Model:
         if found is None:
             rows = empty_cells(Plain(), len(self))
             rows["key"], rows["weight"] = self.key + np.uint64(1), self.weight
-            found = empty_cells(Plain(), n_cells_for(len(self)))
+            # Roomy: unlike a learner's, it does not have the commonest features nearest home.
+            found = empty_cells(Plain(), n_cells_for(2 * len(self)))
             kernels.move.of(Plain())(rows, found)
             self.__dict__["_table"] = found
         return found
