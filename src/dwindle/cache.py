@@ -9,20 +9,19 @@ import json
 import mmap
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import Any
 
 import pyarrow as pa
 
+from dwindle.aside import Aside
 from dwindle.errors import DataError
 from dwindle.formats.arrays import shared_by_arrow, shared_with_arrow
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.stream import ahead
 
-DEPTH = 4  # batches that wait to be written
 LAG = 10  # batches that may still be in use: more than `ahead` makes before they are asked for
 ARRAYS = ("batch", "line", "tags")  # what is parsed, but for what is said of all of it
 _SCHEMA = LIST_SCHEMA.append(pa.field("line", pa.int64(), nullable=False))
@@ -33,25 +32,22 @@ class Cache:
 
     def __init__(self) -> None:
         self.fault: Exception | None = None  # why nothing can be kept
-        self._waiting: deque[Future[None]] = deque()
         self._open = ExitStack()
         try:
             self._file: Any = self._open.enter_context(TemporaryFile())  # noqa: SIM115  (`close` does)
             self._stream = pa.ipc.new_stream(self._file, _SCHEMA)
         except OSError as fault:
             self.fault = fault
-        self._writer = self._open.enter_context(ThreadPoolExecutor(1))
+        self._writer = Aside()
+        self._open.callback(self._writer.close)
 
     def add(self, parsed: Parsed) -> None:
         """What comes next; it must not change until it is written."""
-        self._waiting.append(self._writer.submit(self._write, parsed))
-        if len(self._waiting) > DEPTH:
-            self._waiting.popleft().result()
+        self._writer.do(self._write, parsed)
 
     def finish(self) -> None:
         """That was all; if there is no `fault`, it can be read."""
-        while self._waiting:
-            self._waiting.popleft().result()
+        self._writer.wait()
         self._try(lambda: (self._stream.close(), self._file.flush()))
 
     def read(self) -> Iterator[Parsed]:
@@ -72,8 +68,6 @@ class Cache:
 
     def close(self) -> None:
         """The file is gone."""
-        for future in self._waiting:
-            future.cancel()
         self._open.close()
 
     def _write(self, parsed: Parsed) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._jit import compiled
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
@@ -29,13 +30,20 @@ class Labels:
         label = parsed.batch.label
         if label is None or not isinstance(loss, Logistic | Hinge):
             return label
-        new = self.found(parsed.batch) - self.sign.keys()
-        if new:
-            self._admit(new, parsed)
-        out = np.array(label)
-        for value, sign in self.sign.items():
-            out[label == np.float32(value)] = sign
-        return out
+        mapped, all_known = self._signs(label, parsed.batch.importances())
+        if not all_known:
+            self._admit(self.found(parsed.batch) - self.sign.keys(), parsed)
+            mapped, _ = self._signs(label, parsed.batch.importances())
+        return mapped
+
+    def _signs(
+        self, label: NDArray[np.float32], importance: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], bool]:
+        """The labels with -1 and 1 for those known, and whether those that count all are."""
+        value = np.array(list(self.sign), np.float32)
+        sign = np.array(list(self.sign.values()), np.float32)
+        mapped = np.empty_like(label)
+        return mapped, _map(label, importance, value, sign, mapped)
 
     def facts(self) -> dict[str, float]:
         """The mapping, as a model keeps it."""
@@ -72,3 +80,18 @@ class Labels:
             f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
             f"({known}), got {value:g} ({advice})"
         )
+
+
+@compiled
+def _map(label: Any, importance: Any, value: Any, sign: Any, mapped: Any) -> bool:
+    """Each label of a value has its sign in ``mapped``; says whether all that count are of one."""
+    n_unknown = 0
+    for i in range(len(label)):
+        mapped[i] = label[i]
+        unknown = importance[i] > 0.0
+        for k in range(len(value)):
+            if label[i] == value[k]:
+                mapped[i] = sign[k]
+                unknown = False
+        n_unknown += unknown
+    return n_unknown == 0

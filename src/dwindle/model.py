@@ -66,7 +66,8 @@ class Model:
                 "a weight is no longer finite: lower the rate or scale the features"
             )
         # By weight, then by key: the order does not depend on where the table keeps a feature.
-        order = np.lexsort((key, -np.abs(weight)))[:keep]
+        order = np.argsort(key)
+        order = order[np.argsort(-np.abs(weight[order]), kind="stable")][:keep]
         names = learner.table.names.of(key[order])
         settings = settings_of(learner)
         return cls(key[order], weight[order], names, learner.intercept, settings, dict(facts or {}))
@@ -141,7 +142,8 @@ class Model:
         if found is None:
             rows = empty_cells(Plain(), len(self))
             rows["key"], rows["weight"] = self.key + np.uint64(1), self.weight
-            found = empty_cells(Plain(), n_cells_for(len(self)))
+            # Roomy: unlike a learner's, it does not have the commonest features nearest home.
+            found = empty_cells(Plain(), n_cells_for(2 * len(self)))
             kernels.move.of(Plain())(rows, found)
             self.__dict__["_table"] = found
         return found
@@ -374,7 +376,13 @@ def _write(
     said = json.dumps(about | {"digest": _digest(table, about)})
     table = table.replace_schema_metadata({_KEY: said.encode()})
     with replacing(path) as file:
-        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+        pq.write_table(
+            table,
+            file,
+            compression="zstd",
+            use_dictionary=["class", "namespace"],  # nothing else is there more than once
+            write_page_checksum=True,
+        )
         return file.tell()
 
 

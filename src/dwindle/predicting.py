@@ -17,7 +17,7 @@ from dwindle.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
-from dwindle.stream import Position, Reading, as_before, read, size
+from dwindle.stream import Position, Reading, ahead, as_before, read, size
 
 
 class Predictions(NamedTuple):
@@ -46,9 +46,9 @@ def predict(
     unlabelled = replace(_as_trained(trained, reading), labelled=False)
 
     def made() -> Iterator[Predictions]:
-        for parsed in _watched(paths, unlabelled, on_batch):
+        for parsed, prediction in _predicted(trained, paths, unlabelled, on_batch):
             skipped = parsed.n_bad(skip_bad=skip_bad)
-            yield Predictions(link(trained.predict(parsed.batch)), parsed.tags, skipped)
+            yield Predictions(link(prediction), parsed.tags, skipped)
 
     return made()  # so that a model that cannot be read is refused at once
 
@@ -74,7 +74,7 @@ def evaluate(
     truths: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
     skipped = 0
-    for parsed in _watched(paths, _as_trained(trained, reading), on_batch):
+    for parsed, score in _predicted(trained, paths, _as_trained(trained, reading), on_batch):
         skipped += parsed.n_bad(skip_bad=skip_bad)
         label = labels.mapped(parsed, loss)
         if label is None:
@@ -86,7 +86,7 @@ def evaluate(
         except DataError as error:
             line = parsed.line[error.example or 0]
             raise DataError(f"{parsed.source}:{line}: {error.what}") from None
-        scores.append(trained.predict(batch))
+        scores.append(score)
         truths.append(label)
         weights.append(weight)
     known = [weight > 0 for weight in weights]
@@ -120,14 +120,17 @@ def evaluate(
     return found | {"kept": len(trained), "skipped": skipped}
 
 
-def _watched(
-    paths: Sequence[str], reading: Reading, on_batch: Callable[[Position], None]
-) -> Iterator[Parsed]:
-    """What is read; ``on_batch`` is told the place at the beginning and after each batch."""
+def _predicted(
+    model: Model, paths: Sequence[str], reading: Reading, on_batch: Callable[[Position], None]
+) -> Iterator[tuple[Parsed, NDArray[np.float64]]]:
+    """What is read and its predictions, made on a thread of their own.
+
+    ``on_batch`` is told the place at the beginning and after each batch.
+    """
     examples, total = 0, size(paths)
     on_batch(Position(examples, 0, total))
-    for parsed in read(paths, reading):
-        yield parsed
+    for parsed, prediction in ahead((p, model.predict(p.batch)) for p in read(paths, reading)):
+        yield parsed, prediction
         examples += parsed.batch.n_examples
         on_batch(Position(examples, parsed.end, total))
 

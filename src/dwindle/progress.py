@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle._jit import compiled
 from dwindle.batch import Batch
 
 BINS = 2**16
@@ -62,13 +63,16 @@ class LabelCounts:
         self.weight = dict(weight or {})
 
     def add(self, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
-        """These labels were seen."""
-        for value in list(self.weight)[:FEW]:
-            like = label == np.float32(value)
-            self.weight[value] += float(importance[like].sum(dtype=np.float64))
-            label, importance = label[~like], importance[~like]
-        if not len(label):
+        """These labels were seen; those of importance 0 are none."""
+        known = list(self.weight)[:FEW]
+        values, weights = np.array(known, np.float32), np.zeros(len(known))
+        n_others = _weigh(label, importance, values, weights)
+        for value, weight in zip(known, weights.tolist(), strict=True):
+            self.weight[value] += weight
+        if not n_others:
             return
+        others = (importance > 0) & ~np.isin(label, values)
+        label, importance = label[others], importance[others]
         distinct, place = np.unique(label, return_inverse=True)
         added = np.bincount(place, importance, len(distinct))
         for value, weight in zip(distinct.tolist(), added.tolist(), strict=True):
@@ -97,6 +101,20 @@ class LabelCounts:
         return middle, mean(middle)
 
 
+@compiled
+def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
+    """Each value has the weight of its labels added; returns how many that count are of none."""
+    n_others = 0
+    for i in range(len(label)):
+        other = importance[i] > 0.0
+        for k in range(len(value)):
+            if label[i] == value[k]:
+                weight[k] += importance[i]
+                other = False
+        n_others += other
+    return n_others
+
+
 class Progress:
     """Counts, losses and AUC of the examples that went by."""
 
@@ -119,15 +137,25 @@ class Progress:
         importance: NDArray[np.float32],
     ) -> None:
         """These examples were predicted, then learned from."""
+        self.count(batch)
+        self.measure(prediction, label, importance)
+
+    def count(self, batch: Batch) -> None:
+        """These examples went by; what they tell is for `measure` to find out."""
         self.examples += batch.n_examples
         self.feature_count += len(batch.key)
+
+    def measure(
+        self,
+        prediction: NDArray[np.float64],
+        label: NDArray[np.float32],
+        importance: NDArray[np.float32],
+    ) -> None:
+        """The losses and labels of examples that were counted."""
         count = _NO_BINS if self.ranking is None else self.ranking.count
         self.total, self.weight = self._tally(
             self.loss, prediction, label, importance, self.total, self.weight, count
         )
-        known = importance > 0
-        if not known.all():
-            label, importance = label[known], importance[known]
         self.labels.add(label, importance)
 
     @property

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
+from dwindle.aside import Aside
 from dwindle.errors import DataError
 from dwindle.files import check_apart
 from dwindle.formats.block import BadLine, Parsed, blaming
@@ -172,6 +173,7 @@ class _Run:
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
         self.bad_lines: list[str] = []
         self.skipped_before = 0  # bad lines of earlier passes, and of the holdout's file
+        self.aside = Aside()  # measures, while the learner learns on
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
 
@@ -248,8 +250,8 @@ class _Run:
         for part in cut(batch, progress.examples, self.next_row):
             with blaming(parsed, self.done_in_pass - first):
                 prediction = learner.learn(part)
-            label, importance = learner.lessons(part)
-            progress.add(part, prediction, label, importance)
+            progress.count(part)
+            self.aside.do(progress.measure, prediction, part.label, part.importances())
             self.done_in_pass += part.n_examples
             if progress.examples == self.next_row:
                 self._row()
@@ -273,6 +275,7 @@ class _Run:
     def _row(self) -> None:
         assert self.learner is not None
         assert self.progress is not None
+        self.aside.wait()
         p = self.progress
         self.on_row(
             Row(
@@ -291,6 +294,7 @@ class _Run:
             raise DataError(f"{' '.join(self.paths)}: no examples to learn from")
         if progress.examples != self.next_row // 2:
             self._row()
+        self.aside.wait()
         keep = self.training.keep
         if self.data.holdout is None:
             learner.rest(self.training.rest)
@@ -335,6 +339,7 @@ class _Run:
     def _facts(self) -> dict[str, Any]:
         assert self.learner is not None
         assert self.progress is not None
+        self.aside.wait()
         return {
             "labels": self.labels.facts(),
             "reading": kept_reading(self.training.reading),
@@ -355,6 +360,7 @@ class _Run:
 
     def clean_up(self) -> None:
         """The best model so far stays only for a checkpoint."""
+        self.aside.close()
         if self.data.holdout is not None and not self.checkpoint.exists():
             self.best_path.unlink(missing_ok=True)
 
@@ -362,6 +368,7 @@ class _Run:
         """Write a checkpoint: all that it takes to go on."""
         if self.learner is None or self.progress is None:
             return
+        self.aside.wait()
         facts = {
             "progress": self.progress.state(),
             "ranks": self.progress.ranking is not None,

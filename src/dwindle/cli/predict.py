@@ -1,7 +1,7 @@
 """``dwindle predict``: the face of `Model.predict` over a stream."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -45,17 +45,22 @@ def command(
         with written_to(output) as out:
             for part in parts:
                 skipped += part.skipped
-                numbers = [f"{p:.9g}" for p in part.prediction]
-                if tags and part.tags is not None:
-                    numbers = [
-                        f"{p} {tag}" if tag else p
-                        for p, tag in zip(numbers, part.tags, strict=True)
-                    ]
-                text = "".join(f"{line}\n" for line in numbers)
-                out.write(text.encode("utf-8", "surrogateescape"))
+                out.write(text_of(part.prediction, part.tags if tags else None))
     if skipped:
         click.echo(f"dwindle: skipped {counted(skipped, 'bad line')}", err=True)
     sys.stdout.flush()
+
+
+def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:
+    """Each prediction on a line, followed by its tag if it has one."""
+    from dwindle.formats.decimals import lines
+
+    text = lines(prediction)
+    if tags is None:
+        return text
+    numbers = text.tobytes().decode().splitlines()
+    tagged = (f"{p} {tag}\n" if tag else f"{p}\n" for p, tag in zip(numbers, tags, strict=True))
+    return "".join(tagged).encode("utf-8", "surrogateescape")
 
 
 @contextmanager

@@ -1,11 +1,14 @@
 """Tables that have a list of features in each row as examples: what `dwindle convert` writes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numba import uint64
 from numpy.typing import NDArray
 
+from dwindle._jit import compiled
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.arrays import (
@@ -23,6 +26,7 @@ from dwindle.formats.words import NO_FACTORS, Names, Words, listed_faults, start
 from dwindle.hashing import LARGEST
 from dwindle.names import Spelled, decoded, spelled
 
+Lists = dict[str, tuple[NDArray[np.int64], pa.Array]]  # by column: see `_list_of`
 LIST_SCHEMA = pa.schema(
     [
         pa.field("label", pa.float32(), nullable=False),
@@ -99,41 +103,36 @@ def from_arrow(table: pa.RecordBatch, source: str, line: NDArray[np.int64] | Non
     not be written to.
     """
     line = np.arange(1, table.num_rows + 1) if line is None else line
-    for name in ("label", "importance", "key", "x"):
-        if table.schema.get_field_index(name) < 0:
-            raise DataError(
-                f"{source}: no column {name!r} beside the lists: convert the data again"
-            )
-        column = table.column(name)
-        if column.null_count or (name in {"key", "x"} and column.flatten().null_count):
-            raise DataError(f"{source}: column {name!r} has nulls: convert the data again")
-    faults = _list_faults(table, source)
-    if faults:
-        good = np.ones(table.num_rows, np.bool_)
-        good[list(faults)] = False
-        bad = listed_faults(source, {int(line[i]): message for i, message in faults.items()})
-        return from_arrow(table.filter(pa.array(good)), source, line[good])._replace(bad=bad)
     n = table.num_rows
-    start, key = _list_of(table.column("key"))
-    _, x = _list_of(table.column("x"))
-    batch = Batch(
-        start,
-        shared_by_arrow(key),
-        shared_by_arrow(x),
-        _copied(table.column("label")),
-        _copied(table.column("importance")),
-    )
     present = {
         name: table.column(name)
         for name in ("base", "name", "tag")
         if name in table.schema.names and table.column(name).null_count < n
     }
+    lists = {name: _list_of(table, source, name) for name in ("key", "x")}
+    for name in ("label", "importance"):
+        _without_nulls(table, source, name)
+    if "name" in present:
+        lists["name"] = _list_of(table, source, "name")
+    key, x = (shared_by_arrow(lists[name][1]) for name in ("key", "x"))
+    clean = _is_clean(key, x)
+    faults = _row_faults(table, source, lists)
+    if not clean:
+        _find_bad_items(lists, faults)
+    if faults:
+        good = np.ones(n, np.bool_)
+        good[list(faults)] = False
+        bad = listed_faults(source, {int(line[i]): message for i, message in faults.items()})
+        return from_arrow(table.filter(pa.array(good)), source, line[good])._replace(bad=bad)
+    start, _ = lists["key"]
+    label, importance = (_copied(table.column(name)) for name in ("label", "importance"))
+    batch = Batch(start, key, x, label, importance)
     if "base" in present:
         batch = batch._replace(base=_copied(present["base"]))
     if "name" in present:
-        batch = batch._replace(names=_list_names(present["name"], source))
-    kept = batch.x != 0
-    if not kept.all():
+        batch = batch._replace(names=_names(lists["name"][1]))
+    if not clean:  # then there are values of 0
+        kept = batch.x != 0
         batch = batch._replace(
             start=starts(kept)[start],
             key=batch.key[kept],
@@ -162,23 +161,40 @@ def _copied(column: pa.Array) -> NDArray[np.float32]:
     return np.array(single(shared_by_arrow(whole)))
 
 
-def _list_of(column: pa.ListArray) -> tuple[NDArray[np.int64], pa.Array]:
+def _without_nulls(table: pa.RecordBatch, source: str, name: str) -> pa.Array:
+    if table.schema.get_field_index(name) < 0:
+        raise DataError(f"{source}: no column {name!r} beside the lists: convert the data again")
+    column = table.column(name)
+    if column.null_count:
+        raise _has_nulls(source, name)
+    return column
+
+
+def _has_nulls(source: str, name: str) -> DataError:
+    if name == "name":
+        return DataError(f"{source}: some features have no name, others do: convert the data again")
+    return DataError(f"{source}: column {name!r} has nulls: convert the data again")
+
+
+def _list_of(table: pa.RecordBatch, source: str, name: str) -> tuple[NDArray[np.int64], pa.Array]:
     """Where the lists of a column start in the array of all their items, and that array."""
+    column = _without_nulls(table, source, name)
     offset = shared_by_arrow(column.offsets).astype(np.int64)
-    return offset - offset[0], column.values[offset[0] : offset[-1]]
+    items = column.values[offset[0] : offset[-1]]
+    if items.null_count:
+        raise _has_nulls(source, name)
+    return offset - offset[0], items
 
 
-def _list_names(column: pa.ListArray, source: str) -> Names:
-    if column.null_count or column.flatten().null_count:
-        raise DataError(f"{source}: some features have no name, others do: convert the data again")
-    names = as_dictionary(_list_of(column)[1])
+def _names(items: pa.Array) -> Names:
+    names = as_dictionary(items)
     place = shared_by_arrow(names.indices)
     none = Words(names.dictionary, np.empty(0, np.uint64), np.empty(0, np.int32), ())
     return Names(none, place, NO_FACTORS)
 
 
-def _list_faults(table: pa.RecordBatch, source: str) -> dict[int, str]:
-    """What is wrong with which row of a list table."""
+def _row_faults(table: pa.RecordBatch, source: str, lists: Lists) -> dict[int, str]:
+    """What is wrong with which row of a list table, but for what stands in its lists."""
     faults: dict[int, str] = {}
     numbers(table.column("label"), source, "label", "label", faults)
     importance, _ = numbers(table.column("importance"), source, "importance", "importance", faults)
@@ -188,30 +204,33 @@ def _list_faults(table: pa.RecordBatch, source: str) -> dict[int, str]:
         )
     if "base" in table.schema.names and table.column("base").null_count < table.num_rows:
         numbers(table.column("base"), source, "base", "base", faults)
-    start, key = _list_of(table.column("key"))
-    start_of_x, x = _list_of(table.column("x"))
-    sizes = [("x", start_of_x)]
-    if "name" in table.schema.names and table.column("name").null_count == 0:
-        sizes.append(("name", _list_of(table.column("name"))[0]))
-    n = np.diff(start)
-    for name, other in sizes:
-        for i in np.flatnonzero(np.diff(other) != n):
-            m = int(other[i + 1] - other[i])
-            faults.setdefault(int(i), f"there are {n[i]} keys, but {m} items of {name!r}")
-
-    def check(
-        start: NDArray[np.int64], wrong: NDArray[np.bool_], message: Callable[[int], str]
-    ) -> None:
-        if wrong.any():
-            for k in np.flatnonzero(wrong):
-                i = int(np.searchsorted(start, k, side="right")) - 1
-                faults.setdefault(i, message(int(k)))
-
-    value = shared_by_arrow(x)
-    check(start_of_x, ~np.isfinite(value), lambda k: f"a value {not_finite(value[k], '0')}")
-    check(
-        start,
-        shared_by_arrow(key) > LARGEST,
-        lambda _: f"a key is above {LARGEST}, the largest there is",
-    )
+    start, _ = lists["key"]
+    for name, (other, _) in lists.items():
+        if not np.array_equal(other, start):
+            n, m = np.diff(start), np.diff(other)
+            for i in np.flatnonzero(m != n):
+                faults.setdefault(int(i), f"there are {n[i]} keys, but {m[i]} items of {name!r}")
     return faults
+
+
+def _find_bad_items(lists: Lists, faults: dict[int, str]) -> None:
+    """Values that are not finite and keys that are too large are faults of their rows."""
+
+    def check(name: str, wrong: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+        start, _ = lists[name]
+        for k in np.flatnonzero(wrong):
+            i = int(np.searchsorted(start, k, side="right")) - 1
+            faults.setdefault(i, message(int(k)))
+
+    key, x = (shared_by_arrow(lists[name][1]) for name in ("key", "x"))
+    check("x", ~np.isfinite(x), lambda k: f"a value {not_finite(x[k], '0')}")
+    check("key", key > LARGEST, lambda _: f"a key is above {LARGEST}, the largest there is")
+
+
+@compiled
+def _is_clean(key: Any, x: Any) -> bool:
+    """Whether there are so many values as keys, all of them finite and not 0, and the keys good."""
+    n_good = 0
+    for k in range(min(len(key), len(x))):
+        n_good += (abs(x[k]) > 0.0) & (abs(x[k]) < np.inf) & (key[k] <= uint64(LARGEST))
+    return n_good == len(key) == len(x)

@@ -12,7 +12,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle.batch import Batch
-from dwindle.formats.arrays import shared_with_arrow
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.keys import DEFAULT_SEED, key_of_name, mix
 from dwindle.formats.scan import text_kernel
@@ -81,14 +80,14 @@ class Names(Lazy):
 
     def spelled(self, where: NDArray[np.int64]) -> Spelled:
         """The names at these places as one text; those that Arrow has, without a string of each."""
-        place, name = self._place[where], self._words.name
-        if not isinstance(name, pa.Array) or (place < 0).any():
+        place = self._place[where]
+        if not isinstance(self._words.name, pa.Array) or (place < 0).any():
             return spelled([self._at(k) for k in where.tolist()], np.arange(len(where)))
-        found = name.take(shared_with_arrow(place)).cast(pa.large_string())
-        _, bound, text = found.buffers()
-        begin = found.offset
-        bounds = np.frombuffer(bound, np.int64)[begin : begin + len(found) + 1]
-        return bounds - bounds[0], np.frombuffer(text or b"", np.uint8)[bounds[0] : bounds[-1]]
+        known, text = _text_of(self._words.name)
+        bound = starts(known[place + 1] - known[place])
+        found = np.empty(bound[-1], np.uint8)
+        _pick(text, known, place, bound, found)
+        return bound, found
 
     def _at(self, k: int) -> str:
         place = int(self._place[k])
@@ -100,6 +99,15 @@ class Names(Lazy):
         groups = [self._words.groups[self._words.group[word]] for word in factors]
         names = [str(self._words.name[word]).rpartition("\0")[2] for word in factors]
         return "*".join(groups) + "\0" + "*".join(names)
+
+
+def _text_of(words: pa.Array) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Strings as Arrow has them: where they start, and end, in one text."""
+    if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+        words = words.cast(pa.large_string())
+    _, bound, text = words.buffers()
+    kind = np.int32 if pa.types.is_string(words.type) else np.int64
+    return np.frombuffer(bound or b"", kind)[words.offset :], np.frombuffer(text or b"", np.uint8)
 
 
 NO_FACTORS = np.empty((0, 3), np.int32)
@@ -224,6 +232,15 @@ def _n_products(
                 count *= (n + factor) / (factor + 1)
         total += np.rint(count)
     return total
+
+
+@text_kernel
+def _pick(text: Any, known: Any, place: Any, bound: Any, found: Any) -> None:
+    """What stands at ``place`` of the known pieces of a text is from ``bound`` on in ``found``."""
+    for w in range(len(place)):
+        shift = known[place[w]] - bound[w]
+        for i in range(bound[w], bound[w + 1]):
+            found[i] = text[i + shift]
 
 
 @text_kernel

@@ -1,0 +1,36 @@
+"""Work that is done beside other work, by a thread of its own."""
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+DEPTH = 4  # pieces of work that wait
+
+
+class Aside:
+    """A thread that does one piece of work after the other, in the order they are given.
+
+    What goes wrong with one is raised when its turn to be waited for has come.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[Future[Any]] = deque()
+        self._thread = ThreadPoolExecutor(1)
+
+    def do(self, work: Callable[..., object], *given: Any) -> None:
+        """Soon this will be done; what is given must not change until then."""
+        self._waiting.append(self._thread.submit(work, *given))
+        if len(self._waiting) > DEPTH:
+            self._waiting.popleft().result()
+
+    def wait(self) -> None:
+        """All of it is done."""
+        while self._waiting:
+            self._waiting.popleft().result()
+
+    def close(self) -> None:
+        """What has not begun is not done any more."""
+        for work in self._waiting:
+            work.cancel()
+        self._thread.shutdown()
