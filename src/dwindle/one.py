@@ -8,27 +8,30 @@ What is not everyday, a strange value or a table that is full, is left to `Learn
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, intc, intp, types
+from numba import float64, int64, intc, intp, typeof, types
 
 from dwindle import kernels, sketch
-from dwindle._jit import Kernel, direct, helper, locked_kernel, prefetch
+from dwindle._jit import Kernel, helper, locked_kernel, prefetch
 from dwindle.formats.keys import DEFAULT_SEED, key_of_name
-from dwindle.formats.scan import EQUALS, byte
+from dwindle.formats.scan import EQUALS, byte, double, word
 from dwindle.kernels import GOLDEN, ONE, home_shift
+from dwindle.standing import Standing, laid, taken
 
 # Of CPython's API: an object is known by its address.
 _external: Any = types.ExternalFunction
 _next = _external("PyDict_Next", intc(intp, intp, intp, intp))
-_type = _external("PyObject_Type", intp(intp))
-_let_go = _external("Py_DecRef", types.void(intp))
 _utf8 = _external("PyUnicode_AsUTF8AndSize", intp(intp, intp))
 _float = _external("PyFloat_AsDouble", float64(intp))
 _error = _external("PyErr_Occurred", intp())
 _clear_error = _external("PyErr_Clear", types.void())
+TYPE = object.__basicsize__ - 8  # where its type stands in an object: that ends what all have
+FLOAT = float.__basicsize__ - 8  # and the number in a float
 
 DICTS = frozenset({dict, Counter, defaultdict})  # whose items are as the walk finds them
 KINDS = (
@@ -44,31 +47,62 @@ NEXT, NAME, VALUE, SIZE, START = range(5)  # places in ``ints``; CPython writes 
 LABEL, IMPORTANCE, BASE = range(3)  # in ``floats``
 KEY, SLOT = range(2)  # in ``hashes``
 TEXT, LENGTH, FRESH = range(3)  # in ``places``
+DIVERGED, LEARNED, LEARNED_AND_FULL, STRANGE = range(4)  # what became of an example
+
+LEARNS_FROM = int64, float64, float64, int64, int64, int64  # the kinds of all but the desk
+PREDICTS_FROM = int64, int64
+Learn = Callable[..., tuple[int, int, int, int, float]]
+Predict = Callable[..., tuple[bool, float]]
 
 _HERE = Path(__file__).parent
-_FILES = [
-    _HERE / f"{name}.py"
-    for name in ("kernels", "sketch", "hashing", "formats/scan", "formats/keys", "formats/numerals")
-]
+_TEXT = ("hashing", "formats/scan", "formats/keys", "formats/numerals")
+_FILES = [_HERE / f"{name}.py" for name in ("kernels", "sketch", "standing", *_TEXT)]
 
 _learn = helper(kernels.learn.function)
 _predict = helper(kernels.predict.function)
 _observe = helper(sketch.observe)
 
 
+class Desk(NamedTuple):
+    """All that an example is learned with: first what changes while the learning goes on."""
+
+    cells: Any
+    capacity: int
+    pulled: Any
+    rate: Any
+    n_steps: int
+    size: float
+    late: Any
+    register: Any
+    bias: Any
+    constant: float
+    scaled: bool
+    loss: Any
+    shrinkage: Any
+    update: Any
+    ints: Any
+    joined: Any
+    kinds: Any
+    hashes: Any
+    x: Any
+    places: Any
+    floats: Any
+    prediction: Any
+
+
 @helper
-def _read(  # noqa: C901 - one walk over the dict
-    features: int,
-    ints_at: int,
-    ints: Any,
-    joined_at: int,
-    joined: Any,
-    kinds: Any,
-    hashes: Any,
-    x: Any,
-    places: Any,
-    cells: Any,
-) -> int:
+def _number(value: int, kinds: Any) -> float:
+    """The number that an object is, NaN if it is none of the known kinds."""
+    kind = word(value + TYPE)
+    for k in range(1, len(kinds)):
+        if kind == kinds[k]:
+            v = _float(value)
+            return np.nan if v == -1.0 and _error() != 0 else v  # an integer beyond all floats
+    return np.nan
+
+
+@helper
+def _read(features: int, desk: Any) -> int:
     """The features of the dict at an address stand in ``hashes[KEY]`` and ``x``; returns how many.
 
     The name of feature k is ``places[LENGTH, k]`` bytes at the address ``places[TEXT, k]``. If some
@@ -76,19 +110,22 @@ def _read(  # noqa: C901 - one walk over the dict
     lines of its cells are asked for, because what `kernels.learn` asks for are those of examples
     ahead.
     """
+    ints, joined, kinds, cells = desk.ints, desk.joined, desk.kinds, desk.cells
+    hashes, x, places = desk.hashes, desk.x, desk.places
+    ints_at, joined_at = ints.ctypes.data, joined.ctypes.data
     n, full = 0, 0
     shift = home_shift(len(cells))
+    text_kind, float_kind = kinds[0], kinds[1]
     ints[NEXT] = 0
     while _next(features, ints_at, ints_at + 8 * NAME, ints_at + 8 * VALUE) != 0:
         name, value = ints[NAME], ints[VALUE]
-        kind = _type(name)
-        _let_go(kind)
-        text = _utf8(name, ints_at + 8 * SIZE) if kind == kinds[0] else 0
+        text = _utf8(name, ints_at + 8 * SIZE) if word(name + TYPE) == text_kind else 0
         length = ints[SIZE]
-        kind = _type(value)
-        _let_go(kind)
-        v = 1.0
-        if kind == kinds[0]:
+        kind = word(value + TYPE)
+        if kind == float_kind:
+            v = double(value + FLOAT)
+        elif kind == text_kind:
+            v = 1.0
             other = _utf8(value, ints_at + 8 * SIZE)
             end = full + length + 1 + ints[SIZE]
             if text == 0 or other == 0 or end > len(joined):
@@ -101,14 +138,7 @@ def _read(  # noqa: C901 - one walk over the dict
                     joined[full + length + 1 + i] = byte(other + i)
                 text, length, full = joined_at + full, end - full, end
         else:
-            known = False
-            for k in range(1, len(kinds)):
-                if kind == kinds[k]:
-                    known = True
-                    break
-            v = _float(value) if known else np.nan
-            if v == -1.0 and _error() != 0:  # an integer beyond all floats
-                v = np.nan
+            v = _number(value, kinds)
         if text == 0 or not abs(v) <= EXACT or n == len(x):
             _clear_error()
             return -1
@@ -127,55 +157,31 @@ def _read(  # noqa: C901 - one walk over the dict
 
 @locked_kernel(*_FILES)
 def learn_one(
-    features: int,
-    label: float,
-    importance: float,
-    ints_at: int,
-    ints: Any,
-    joined_at: int,
-    joined: Any,
-    kinds: Any,
-    hashes: Any,
-    x: Any,
-    places: Any,
-    floats: Any,
-    prediction: Any,
-    late: Any,
-    register: Any,
-    n_steps: int,
-    at: int,
-    rate: Any,
-    pulled: Any,
-    size: float,
-    cells: Any,
-    room: int,
-    bias: Any,
-    constant: float,
-    scaled: bool,
-    loss: Any,
-    shrinkage: Any,
-    update: Any,
-) -> tuple[int, int, int, float]:
+    features: int, label: float, importance: float, at: int, used: int, peak: int, standing: Any
+) -> tuple[int, int, int, int, float]:
     """`kernels.learn` on the example of a dict; new keys go to ``late`` and ``register`` too.
 
-    Returns 1 if it was learned from, 0 if its prediction is not finite, or -1, everything being as
-    it was, if this is no everyday example; then the clock's ``at``, how many keys were new, and the
-    prediction.
+    Returns what became of it, then the clock's ``at``, how many cells of the table are used and
+    how many ever were, and the prediction. A STRANGE example, or one that there is no room for,
+    leaves everything as it was. After LEARNED_AND_FULL the late names should be written down.
     """
+    desk = taken(standing)
     if not (abs(label) <= EXACT and 0.0 <= importance <= EXACT):
-        return -1, at, 0, 0.0
-    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places, cells)
+        return STRANGE, at, used, peak, 0.0
+    n = _read(features, desk)
+    late, hashes, places, floats = desk.late, desk.hashes, desk.places, desk.floats
     n_late, n_bytes = late.waiting
     if n < 0 or n_late + n > len(late.key) or (n_bytes + places[LENGTH][:n].sum() > len(late.text)):
-        return -1, at, 0, 0.0
+        return STRANGE, at, used, peak, 0.0
     floats[LABEL], floats[IMPORTANCE] = label, importance
     done, then, n_fresh = _learn(
-        0, ints[START:], hashes[KEY][:n], x, floats[LABEL:IMPORTANCE], floats[IMPORTANCE:BASE],
-        floats[BASE:], n_steps, at, rate, pulled, size, cells, room, bias, constant, scaled,
-        loss, shrinkage, update, hashes[SLOT], places[FRESH], prediction,
+        0, desk.ints[START:], hashes[KEY][:n], desk.x, floats[LABEL:IMPORTANCE],
+        floats[IMPORTANCE:BASE], floats[BASE:], desk.n_steps, at, desk.rate, desk.pulled, desk.size,
+        desk.cells, desk.capacity - used, desk.bias, desk.constant, desk.scaled, desk.loss,
+        desk.shrinkage, desk.update, hashes[SLOT], places[FRESH], desk.prediction,
     )  # fmt: skip
     if done == 0 and then == at:
-        return -1, at, 0, 0.0
+        return STRANGE, at, used, peak, 0.0
     for f in range(n_fresh):
         k = places[FRESH, f]
         late.key[n_late + f] = hashes[KEY, k]
@@ -183,83 +189,71 @@ def learn_one(
         for i in range(places[LENGTH, k]):
             late.text[n_bytes + i] = byte(places[TEXT, k] + i)
         n_bytes += places[LENGTH, k]
+    became = LEARNED if done == 1 else DIVERGED
     if n_fresh > 0:
-        _observe(register, late.key[n_late : n_late + n_fresh])
-        late.waiting[0], late.waiting[1] = n_late + n_fresh, n_bytes
-    return done, then, n_fresh, prediction[0]
+        _observe(desk.register, late.key[n_late : n_late + n_fresh])
+        n_late += n_fresh
+        late.waiting[0], late.waiting[1] = n_late, n_bytes
+        used += n_fresh
+        full = n_late + len(desk.x) > len(late.key) or 2 * n_bytes > len(late.text)
+        if full and became == LEARNED:
+            became = LEARNED_AND_FULL
+    return became, then, used, max(used, peak), desk.prediction[0]
 
 
 @locked_kernel(*_FILES)
-def predict_one(
-    features: int,
-    ints_at: int,
-    ints: Any,
-    joined_at: int,
-    joined: Any,
-    kinds: Any,
-    hashes: Any,
-    x: Any,
-    places: Any,
-    floats: Any,
-    prediction: Any,
-    now: float,
-    size: float,
-    n_steps: int,
-    cells: Any,
-    bias: Any,
-    constant: float,
-    scaled: bool,
-    shrinkage: Any,
-    update: Any,
-) -> tuple[bool, float]:
+def predict_one(features: int, at: int, standing: Any) -> tuple[bool, float]:
     """Whether the dict is an everyday example, and if so what `kernels.predict` says of it."""
-    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places, cells)
+    desk = taken(standing)
+    n = _read(features, desk)
     if n < 0:
         return False, 0.0
     _predict(
-        ints[START:], hashes[KEY][:n], x, floats[BASE:], now, size, n_steps, cells, bias,
-        constant, scaled, shrinkage, update, prediction,
+        desk.ints[START:], desk.hashes[KEY][:n], desk.x, desk.floats[BASE:], desk.pulled[at],
+        desk.size, desk.n_steps + at, desk.cells, desk.bias, desk.constant, desk.scaled,
+        desk.shrinkage, desk.update, desk.prediction,
     )  # fmt: skip
-    return True, prediction[0]
+    return True, desk.prediction[0]
+
+
+class Laid(NamedTuple):
+    """A desk as kernels find it, in ``words``. It keeps alive what they point to."""
+
+    desk: Desk
+    words: bytes
 
 
 class One:
-    """The arrays that an example needs, and the kernels for it. ``fitting`` labels fit the loss.
+    """The desk for an example, and the kernels for it. ``fitting`` labels fit the loss.
 
-    Nothing in the arrays outlasts a call, and the kernels keep the interpreter's lock: so threads
-    may share them, and a copy of the learner makes its own.
+    What an example leaves on the desk does not outlast its call, and the kernels keep the
+    interpreter's lock: so threads may share it.
     """
 
-    def __init__(self, loss: Any, shrinkage: Any, update: Any) -> None:
-        self._of = loss, shrinkage, update
-        self.learn: Any = self._first("learn", learn_one, loss, shrinkage, update)
-        self.predict: Any = self._first("predict", predict_one, shrinkage, update)
-        self._accepts = getattr(loss, "accepts", None)
+    def __init__(self, made_of: tuple[Any, ...]) -> None:
+        self._made_of = made_of
+        self._laid: Laid | None = None
+        self.learn: Learn = partial(self._first, "learn", learn_one, LEARNS_FROM)
+        self.predict: Predict = partial(self._first, "predict", predict_one, PREDICTS_FROM)
+        self._accepts = getattr(made_of[-3], "accepts", None)
         self.fitting: set[float] = set()
         self.make_room(64)
 
-    def __reduce__(self) -> Any:
-        return One, self._of
-
-    def _first(self, name: str, kernel: Kernel, *ingredients: Any) -> Any:
+    def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...], *args: Any) -> Any:
         """What the attribute of this name is until it is called: then, the code for such calls."""
-
-        def first(*args: Any) -> Any:
-            found = direct(kernel.of(*ingredients), *args)
-            setattr(self, name, found)
-            return found(*args)
-
-        return first
+        assert self._laid is not None
+        made: Any = kernel.of(*self._made_of[-3:])
+        of: Any = typeof
+        code = made.compile((*kinds, Standing(of(self._laid.desk))))
+        setattr(self, name, code)
+        return code(*args)
 
     def make_room(self, n: int) -> None:
         """For n features."""
-        ints, joined = np.zeros(START + 2, np.int64), np.empty(JOINED, np.uint8)
-        self.arrays = (
-            ints.ctypes.data,
-            ints,
-            joined.ctypes.data,
-            joined,
-            np.array([id(kind) for kind in KINDS], np.int64),
+        self._scratch = (
+            np.zeros(START + 2, np.int64),
+            np.empty(JOINED, np.uint8),
+            np.array([id(kind) for kind in KINDS], np.uint64),
             np.empty((2, n), np.uint64),
             np.empty(n, np.float32),
             np.empty((3, n), np.int64),
@@ -267,6 +261,27 @@ class One:
             np.zeros(1),
         )
         self.room = n
+        self._laid = None
+
+    def laid(self, clock: Any, table: Any) -> Laid:
+        """The desk with this clock and table, laid anew if some array is another than before."""
+        found = self._laid
+        if found is not None:
+            desk = found.desk
+            if (
+                desk.pulled is clock.pulled
+                and desk.cells is table.cells
+                and desk.late is table.names.late
+                and desk.register is table.seen.register
+            ):
+                return found
+        capacity = table.room + table.used
+        desk = Desk(
+            *(table.cells, capacity, clock.pulled, clock.rate, clock.before, clock.size),
+            *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
+        )
+        self._laid = Laid(desk, laid(desk))
+        return self._laid
 
     def fits(self, label: float) -> bool:
         """Whether the loss is defined for the label."""
