@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -163,9 +162,7 @@ class Learner:
                 table.names.expect(one.room)
             laid = one.laid(clock, table)
             now = id(features), label, importance, clock.at, table.used, table.peak, laid.words
-            # An interrupt is taken where a call ends or a loop turns. There is none from where the
-            # kernel learns, which is when its result is unpacked, to where the last of it is kept.
-            ((became, clock.at, table.used, table.peak, p),) = starmap(one.learn, (now,))
+            became, clock.at, table.used, table.peak, p = one.learn[now]
             if became == LEARNED:
                 return p
             if became == LEARNED_AND_FULL:
@@ -186,7 +183,7 @@ class Learner:
             if len(features) > one.room:
                 one.make_room(2 * len(features))
             laid = one.laid(clock, self.table)
-            predicted, p = one.predict(id(features), clock.at, laid.words)
+            predicted, p = one.predict[id(features), clock.at, laid.words]
             if predicted:
                 return p
         return float(self.predict(Batch.from_dicts([features]))[0])

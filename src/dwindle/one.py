@@ -2,26 +2,33 @@
 
 The key of a name is a hash of its UTF-8, which CPython has at hand. So compiled code walks through
 the dict by CPython's own functions and hashes each name where it stands. For 70 features that
-takes 3 us. A Python dict from names to keys took 40, and it would remember what the table forgets.
+takes 2 us. A Python dict from names to keys took 40, and it would remember what the table forgets.
 
 What is not everyday, a strange value or a table that is full, is left to `Learner.learn`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int64, intc, intp, typeof, types
+from numba import float64, int64, intc, intp, typeof, types, uint64
 
 from dwindle import kernels, sketch
-from dwindle._jit import Kernel, helper, locked_kernel, prefetch
-from dwindle.formats.keys import DEFAULT_SEED, key_of_name
-from dwindle.formats.scan import EQUALS, byte, double, word
+from dwindle._jit import Kernel, helper, inlined, locked_kernel, prefetch
+from dwindle.formats.keys import _P5 as P5
+from dwindle.formats.keys import DEFAULT_SEED, clamped, key_of_name
+from dwindle.formats.keys import _finished as finished
+from dwindle.formats.keys import _with_byte as with_byte
+from dwindle.formats.keys import _with_half as with_half
+from dwindle.formats.keys import _with_word as with_word
+from dwindle.formats.scan import EQUALS, ZERO, byte, double, word
 from dwindle.kernels import GOLDEN, ONE, home_shift
 from dwindle.standing import Standing, laid, taken
+
+_typeof: Any = typeof
+_tuple: Any = types.Tuple
 
 # Of CPython's API: an object is known by its address.
 _external: Any = types.ExternalFunction
@@ -40,6 +47,7 @@ KINDS = (
 )
 NUMBERS = frozenset(KINDS[1:])
 EXACT = 2**53  # up to here an integer is the same in double precision
+NINE = ZERO + 9
 JOINED = 2**14  # bytes of all ``name=text`` of an example
 FITTING = 64  # labels remembered as fitting the loss
 
@@ -49,10 +57,11 @@ KEY, SLOT = range(2)  # in ``hashes``
 TEXT, LENGTH, FRESH = range(3)  # in ``places``
 DIVERGED, LEARNED, LEARNED_AND_FULL, STRANGE = range(4)  # what became of an example
 
-LEARNS_FROM = int64, float64, float64, int64, int64, int64  # the kinds of all but the desk
+LEARNS_FROM = int64, float64, float64, int64, int64, int64  # what is given beside the desk
 PREDICTS_FROM = int64, int64
-Learn = Callable[..., tuple[int, int, int, int, float]]
-Predict = Callable[..., tuple[bool, float]]
+Given = tuple[Any, ...]
+Learned = tuple[int, int, int, int, float]
+Predicted = tuple[bool, float]
 
 _HERE = Path(__file__).parent
 _TEXT = ("hashing", "formats/scan", "formats/keys", "formats/numerals")
@@ -90,6 +99,29 @@ class Desk(NamedTuple):
     prediction: Any
 
 
+@inlined
+def _key(name: int, length: int) -> Any:
+    """`key_of_name` a name at an address. Up to seven bytes before it are read, none past its end.
+
+    They are there: before its text stands the head of a string, or what the allocator keeps. The
+    last bytes are mixed in without branches, because lengths cannot be predicted.
+    """
+    if not 0 < length < 32 or ZERO <= byte(name) <= NINE:
+        return key_of_name(name, 0, length, DEFAULT_SEED, -1)
+    h = DEFAULT_SEED + P5 + uint64(length)
+    w = word(name + length - 8) >> uint64(-8 * length & 63)  # what is left after whole words
+    for at in range(name, name + length - 7, 8):
+        h = with_word(h, word(at))
+    longer = with_half(h, w & uint64(0xFFFFFFFF))
+    h = longer if length & 4 else h
+    w = w >> uint64(32) if length & 4 else w
+    for k in range(3):
+        longer = with_byte(h, w & uint64(0xFF))
+        h = longer if length & 3 > k else h
+        w >>= uint64(8)
+    return clamped(finished(h))
+
+
 @helper
 def _number(value: int, kinds: Any) -> float:
     """The number that an object is, NaN if it is none of the known kinds."""
@@ -113,7 +145,7 @@ def _read(features: int, desk: Any) -> int:
     ints, joined, kinds, cells = desk.ints, desk.joined, desk.kinds, desk.cells
     hashes, x, places = desk.hashes, desk.x, desk.places
     ints_at, joined_at = ints.ctypes.data, joined.ctypes.data
-    n, full = 0, 0
+    n, full = 0, 8  # see `_key`
     shift = home_shift(len(cells))
     text_kind, float_kind = kinds[0], kinds[1]
     ints[NEXT] = 0
@@ -144,7 +176,7 @@ def _read(features: int, desk: Any) -> int:
             return -1
         x[n] = v
         if x[n] != 0.0:
-            key = key_of_name(text, 0, length, DEFAULT_SEED, -1)
+            key = _key(text, length)
             prefetch(cells, ((key + ONE) * GOLDEN) >> shift)
             hashes[KEY, n] = key
             places[TEXT, n] = text
@@ -156,15 +188,14 @@ def _read(features: int, desk: Any) -> int:
 
 
 @locked_kernel(*_FILES)
-def learn_one(
-    features: int, label: float, importance: float, at: int, used: int, peak: int, standing: Any
-) -> tuple[int, int, int, int, float]:
+def learn_one(given: Any) -> tuple[int, int, int, int, float]:
     """`kernels.learn` on the example of a dict; new keys go to ``late`` and ``register`` too.
 
     Returns what became of it, then the clock's ``at``, how many cells of the table are used and
     how many ever were, and the prediction. A STRANGE example, or one that there is no room for,
     leaves everything as it was. After LEARNED_AND_FULL the late names should be written down.
     """
+    features, label, importance, at, used, peak, standing = given
     desk = taken(standing)
     if not (abs(label) <= EXACT and 0.0 <= importance <= EXACT):
         return STRANGE, at, used, peak, 0.0
@@ -202,8 +233,9 @@ def learn_one(
 
 
 @locked_kernel(*_FILES)
-def predict_one(features: int, at: int, standing: Any) -> tuple[bool, float]:
+def predict_one(given: Any) -> tuple[bool, float]:
     """Whether the dict is an everyday example, and if so what `kernels.predict` says of it."""
+    features, at, standing = given
     desk = taken(standing)
     n = _read(features, desk)
     if n < 0:
@@ -214,6 +246,15 @@ def predict_one(features: int, at: int, standing: Any) -> tuple[bool, float]:
         desk.shrinkage, desk.update, desk.prediction,
     )  # fmt: skip
     return True, desk.prediction[0]
+
+
+def asked(code: Callable[[Given], Any]) -> Any:
+    """Code that is called as ``it[given]``.
+
+    Python takes an interrupt where a call ends, but not where a lookup does. So what the code tells
+    is kept if it is stored in the same statement. It takes less time than a call, too.
+    """
+    return type("Asked", (), {"__getitem__": staticmethod(code)})()
 
 
 class Laid(NamedTuple):
@@ -233,20 +274,26 @@ class One:
     def __init__(self, made_of: tuple[Any, ...]) -> None:
         self._made_of = made_of
         self._laid: Laid | None = None
-        self.learn: Learn = partial(self._first, "learn", learn_one, LEARNS_FROM)
-        self.predict: Predict = partial(self._first, "predict", predict_one, PREDICTS_FROM)
+        self._kind: Standing | None = None
+        self.learn: Mapping[Given, Learned] = asked(self._first("learn", learn_one, LEARNS_FROM))
+        self.predict: Mapping[Given, Predicted] = asked(
+            self._first("predict", predict_one, PREDICTS_FROM)
+        )
         self._accepts = getattr(made_of[-3], "accepts", None)
         self.fitting: set[float] = set()
         self.make_room(64)
 
-    def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...], *args: Any) -> Any:
-        """What the attribute of this name is until it is called: then, the code for such calls."""
-        assert self._laid is not None
-        made: Any = kernel.of(*self._made_of[-3:])
-        of: Any = typeof
-        code = made.compile((*kinds, Standing(of(self._laid.desk))))
-        setattr(self, name, code)
-        return code(*args)
+    def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...]) -> Any:
+        """What the attribute of this name asks until there is code for it: to compile it."""
+
+        def first(given: Given) -> Any:
+            made: Any = kernel.of(*self._made_of[-3:])
+            code = made.compile((_tuple((*kinds, self._kind)),))
+            found = asked(code)
+            setattr(self, name, found)
+            return found[given]
+
+        return first
 
     def make_room(self, n: int) -> None:
         """For n features."""
@@ -280,8 +327,9 @@ class One:
             *(table.cells, capacity, clock.pulled, clock.rate, clock.before, clock.size),
             *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
         )
-        self._laid = Laid(desk, laid(desk))
-        return self._laid
+        self._kind = self._kind or Standing(_typeof(desk))
+        found = self._laid = Laid(desk, laid(desk))
+        return found
 
     def fits(self, label: float) -> bool:
         """Whether the loss is defined for the label."""
