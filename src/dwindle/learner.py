@@ -17,7 +17,7 @@ from dwindle.explaining import Explanation, explained
 from dwindle.interrupts import Held
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import Text, shown
-from dwindle.one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, One
+from dwindle.one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
 from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
@@ -170,7 +170,18 @@ class Learner:
                 return p
             if became == DIVERGED:
                 raise self._diverged(p, 0)
+            if became == STUCK:
+                self._make_way(int(p))
+                return self.learn_one(features, label, importance)
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
+
+    def _make_way(self, n: int) -> None:
+        """For an example of n features, that could not be learned from as things stood."""
+        with Held():
+            if self.clock.spent:
+                self._wind()
+            else:
+                self.table.make_room(n)
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link; changes nothing."""

@@ -4,7 +4,7 @@ The key of a name is a hash of its UTF-8, which CPython has at hand. So compiled
 the dict by CPython's own functions and hashes each name where it stands. For 70 features that
 takes 2 us. A Python dict from names to keys took 40, and it would remember what the table forgets.
 
-What is not everyday, a strange value or a table that is full, is left to `Learner.learn`.
+What is not everyday, a strange value say, is left to `Learner.learn`.
 """
 
 from collections import Counter, defaultdict
@@ -55,7 +55,7 @@ NEXT, NAME, VALUE, SIZE, START = range(5)  # places in ``ints``; CPython writes 
 LABEL, IMPORTANCE, BASE = range(3)  # in ``floats``
 KEY, SLOT = range(2)  # in ``hashes``
 TEXT, LENGTH, FRESH = range(3)  # in ``places``
-DIVERGED, LEARNED, LEARNED_AND_FULL, STRANGE = range(4)  # what became of an example
+DIVERGED, LEARNED, LEARNED_AND_FULL, STUCK, STRANGE = range(5)  # what became of an example
 
 LEARNS_FROM = int64, float64, float64, int64, int64, int64  # what is given beside the desk
 PREDICTS_FROM = int64, int64
@@ -192,8 +192,10 @@ def learn_one(given: Any) -> tuple[int, int, int, int, float]:
     """`kernels.learn` on the example of a dict; new keys go to ``late`` and ``register`` too.
 
     Returns what became of it, then the clock's ``at``, how many cells of the table are used and
-    how many ever were, and the prediction. A STRANGE example, or one that there is no room for,
-    leaves everything as it was. After LEARNED_AND_FULL the late names should be written down.
+    how many ever were, and the prediction. After LEARNED_AND_FULL the late names should be written
+    down. A STRANGE example leaves everything as it was, and so does one that is STUCK, for which
+    the table may have no room or the clock is spent: then instead of the prediction there is the
+    number of its features.
     """
     features, label, importance, at, used, peak, standing = given
     desk = taken(standing)
@@ -212,7 +214,7 @@ def learn_one(given: Any) -> tuple[int, int, int, int, float]:
         desk.shrinkage, desk.update, hashes[SLOT], places[FRESH], desk.prediction,
     )  # fmt: skip
     if done == 0 and then == at:
-        return STRANGE, at, used, peak, 0.0
+        return STUCK, at, used, peak, float(n)
     for f in range(n_fresh):
         k = places[FRESH, f]
         late.key[n_late + f] = hashes[KEY, k]
