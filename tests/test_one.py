@@ -111,6 +111,36 @@ def test_a_long_stream_sweeps_grows_and_winds_the_clock_alike():
     assert state(one_by_one) == state(batched)
 
 
+def test_names_of_every_length_have_the_keys_of_a_batch():
+    learner, other = Learner(), Learner()
+    texts = [letter * n for n in range(40) for letter in "aé7"]
+    for features in (dict.fromkeys(texts, 1.0), {name: name[::2] for name in texts}):
+        learner.learn_one(features, 1)
+        other.learn(Batch.from_dicts([features], [1]))
+    assert state(learner) == state(other)
+
+
+def test_what_happens_between_two_examples_is_noticed():
+    one_by_one, batched = (Learner(rate=Schedule(0.3, pass_decay=0.5)) for _ in range(2))
+    many = Batch.from_dicts([{f"{i} {j}": 1.0 for j in range(9)} for i in range(99)], [1] * 99)
+    for happens in (
+        lambda learner: learner.learn(many),
+        lambda learner: learner.rest(1000),
+        lambda learner: learner.next_pass(),
+        lambda learner: learner.sweep(),
+        lambda learner: learner.table.make_room(10_000),
+        lambda learner: learner.__setstate__(learner.__getstate__()),
+        lambda learner: learner.table.names.expect(5000),
+    ):
+        x = {"a": 0.5, "b": "red", f"new {batched.n_steps}": 2.0}
+        one_by_one.learn_one(x, 1)
+        batched.learn(Batch.from_dicts([x], [1]))
+        happens(one_by_one)
+        happens(batched)
+        assert one_by_one.predict_one(x) == batched.predict(Batch.from_dicts([x]))[0]
+        assert state(one_by_one) == state(batched)
+
+
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
 def test_an_example_may_have_any_number_of_features(n):
     learner = Learner()

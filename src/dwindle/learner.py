@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from dwindle.explaining import Explanation, explained
 from dwindle.interrupts import Held
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import Text, shown
-from dwindle.one import DICTS, NUMBERS, One
+from dwindle.one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
 from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
@@ -75,11 +74,11 @@ class Learner:
         self.bias = empty_cells(self.update, 1)
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
-        self._one = One(self.loss, self.shrinkage, self.update)
         self._made_of = (
             *(self.bias, float(intercept), scaled),
             *(self.loss, self.shrinkage, self.update),
         )
+        self._one = One(self._made_of)
 
     def __repr__(self) -> str:
         return (
@@ -157,29 +156,32 @@ class Learner:
         """Predict, then learn from, one example; returns the prediction."""
         one, clock, table = self._one, self.clock, self.table
         numbers = type(label) in NUMBERS and type(importance) in NUMBERS
-        if numbers and type(features) in DICTS and one.fits(label):
+        if numbers and type(features) in DICTS and (label in one.fitting or one.fits(label)):
             if len(features) > one.room:
                 one.make_room(2 * len(features))
                 table.names.expect(one.room)
-            now = (
-                *(id(features), float(label), float(importance), *one.arrays),
-                *(table.names.late, table.seen.register),
-                *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
-                *(table.cells, table.room, *self._made_of),
-            )
-            told: list[tuple[int, int, int, float]] = []
-            try:
-                told.extend(starmap(one.learn, [now]))
-            finally:  # an interrupt may come as soon as the kernel is done, before the clock knows
-                for learned, clock.at, n_fresh, p in told:  # noqa: B007  (there is one, or none)
-                    if n_fresh:
-                        table.entered(n_fresh)
-                        table.names.expect(one.room)
-            if learned == 1:
-                return float(p)
-            if learned == 0:
+            laid = one.laid(clock, table)
+            now = id(features), label, importance, clock.at, table.used, table.peak, laid.words
+            became, clock.at, table.used, table.peak, p = one.learn[now]
+            if became == LEARNED:
+                return p
+            if became == LEARNED_AND_FULL:
+                table.names.expect(one.room)
+                return p
+            if became == DIVERGED:
                 raise self._diverged(p, 0)
+            if became == STUCK:
+                self._make_way(int(p))
+                return self.learn_one(features, label, importance)
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
+
+    def _make_way(self, n: int) -> None:
+        """For an example of n features, that could not be learned from as things stood."""
+        with Held():
+            if self.clock.spent:
+                self._wind()
+            else:
+                self.table.make_room(n)
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link; changes nothing."""
@@ -191,22 +193,10 @@ class Learner:
         if type(features) in DICTS:
             if len(features) > one.room:
                 one.make_room(2 * len(features))
-            bias, constant, scaled, _, shrinkage, update = self._made_of
-            predicted, p = one.predict(
-                id(features),
-                *one.arrays,
-                clock.now,
-                clock.size,
-                clock.n_steps,
-                self.table.cells,
-                bias,
-                constant,
-                scaled,
-                shrinkage,
-                update,
-            )
+            laid = one.laid(clock, self.table)
+            predicted, p = one.predict[id(features), clock.at, laid.words]
             if predicted:
-                return float(p)
+                return p
         return float(self.predict(Batch.from_dicts([features]))[0])
 
     def predict_proba_one(self, features: Features) -> dict[int, float]:

@@ -2,33 +2,43 @@
 
 The key of a name is a hash of its UTF-8, which CPython has at hand. So compiled code walks through
 the dict by CPython's own functions and hashes each name where it stands. For 70 features that
-takes 3 us. A Python dict from names to keys took 40, and it would remember what the table forgets.
+takes 2 us. A Python dict from names to keys took 40, and it would remember what the table forgets.
 
-What is not everyday, a strange value or a table that is full, is left to `Learner.learn`.
+What is not everyday, a strange value say, is left to `Learner.learn`.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, intc, intp, types
+from numba import float64, int64, intc, intp, typeof, types, uint64
 
 from dwindle import kernels, sketch
-from dwindle._jit import Kernel, direct, helper, locked_kernel, prefetch
-from dwindle.formats.keys import DEFAULT_SEED, key_of_name
-from dwindle.formats.scan import EQUALS, byte
+from dwindle._jit import Kernel, helper, inlined, locked_kernel, prefetch
+from dwindle.formats.keys import _P5 as P5
+from dwindle.formats.keys import DEFAULT_SEED, clamped, key_of_name
+from dwindle.formats.keys import _finished as finished
+from dwindle.formats.keys import _with_byte as with_byte
+from dwindle.formats.keys import _with_half as with_half
+from dwindle.formats.keys import _with_word as with_word
+from dwindle.formats.scan import EQUALS, ZERO, byte, double, word
 from dwindle.kernels import GOLDEN, ONE, home_shift
+from dwindle.standing import Standing, laid, taken
+
+_typeof: Any = typeof
+_tuple: Any = types.Tuple
 
 # Of CPython's API: an object is known by its address.
 _external: Any = types.ExternalFunction
 _next = _external("PyDict_Next", intc(intp, intp, intp, intp))
-_type = _external("PyObject_Type", intp(intp))
-_let_go = _external("Py_DecRef", types.void(intp))
 _utf8 = _external("PyUnicode_AsUTF8AndSize", intp(intp, intp))
 _float = _external("PyFloat_AsDouble", float64(intp))
 _error = _external("PyErr_Occurred", intp())
 _clear_error = _external("PyErr_Clear", types.void())
+TYPE = object.__basicsize__ - 8  # where its type stands in an object: that ends what all have
+FLOAT = float.__basicsize__ - 8  # and the number in a float
 
 DICTS = frozenset({dict, Counter, defaultdict})  # whose items are as the walk finds them
 KINDS = (
@@ -37,6 +47,7 @@ KINDS = (
 )
 NUMBERS = frozenset(KINDS[1:])
 EXACT = 2**53  # up to here an integer is the same in double precision
+NINE = ZERO + 9
 JOINED = 2**14  # bytes of all ``name=text`` of an example
 FITTING = 64  # labels remembered as fitting the loss
 
@@ -44,31 +55,86 @@ NEXT, NAME, VALUE, SIZE, START = range(5)  # places in ``ints``; CPython writes 
 LABEL, IMPORTANCE, BASE = range(3)  # in ``floats``
 KEY, SLOT = range(2)  # in ``hashes``
 TEXT, LENGTH, FRESH = range(3)  # in ``places``
+DIVERGED, LEARNED, LEARNED_AND_FULL, STUCK, STRANGE = range(5)  # what became of an example
+
+LEARNS_FROM = int64, float64, float64, int64, int64, int64  # what is given beside the desk
+PREDICTS_FROM = int64, int64
+Given = tuple[Any, ...]
+Learned = tuple[int, int, int, int, float]
+Predicted = tuple[bool, float]
 
 _HERE = Path(__file__).parent
-_FILES = [
-    _HERE / f"{name}.py"
-    for name in ("kernels", "sketch", "hashing", "formats/scan", "formats/keys", "formats/numerals")
-]
+_TEXT = ("hashing", "formats/scan", "formats/keys", "formats/numerals")
+_FILES = [_HERE / f"{name}.py" for name in ("kernels", "sketch", "standing", *_TEXT)]
 
 _learn = helper(kernels.learn.function)
 _predict = helper(kernels.predict.function)
 _observe = helper(sketch.observe)
 
 
+class Desk(NamedTuple):
+    """All that an example is learned with: first what changes while the learning goes on."""
+
+    cells: Any
+    capacity: int
+    pulled: Any
+    rate: Any
+    n_steps: int
+    size: float
+    late: Any
+    register: Any
+    bias: Any
+    constant: float
+    scaled: bool
+    loss: Any
+    shrinkage: Any
+    update: Any
+    ints: Any
+    joined: Any
+    kinds: Any
+    hashes: Any
+    x: Any
+    places: Any
+    floats: Any
+    prediction: Any
+
+
+@inlined
+def _key(name: int, length: int) -> Any:
+    """`key_of_name` a name at an address. Up to seven bytes before it are read, none past its end.
+
+    They are there: before its text stands the head of a string, or what the allocator keeps. The
+    last bytes are mixed in without branches, because lengths cannot be predicted.
+    """
+    if not 0 < length < 32 or ZERO <= byte(name) <= NINE:
+        return key_of_name(name, 0, length, DEFAULT_SEED, -1)
+    h = DEFAULT_SEED + P5 + uint64(length)
+    w = word(name + length - 8) >> uint64(-8 * length & 63)  # what is left after whole words
+    for at in range(name, name + length - 7, 8):
+        h = with_word(h, word(at))
+    longer = with_half(h, w & uint64(0xFFFFFFFF))
+    h = longer if length & 4 else h
+    w = w >> uint64(32) if length & 4 else w
+    for k in range(3):
+        longer = with_byte(h, w & uint64(0xFF))
+        h = longer if length & 3 > k else h
+        w >>= uint64(8)
+    return clamped(finished(h))
+
+
 @helper
-def _read(  # noqa: C901 - one walk over the dict
-    features: int,
-    ints_at: int,
-    ints: Any,
-    joined_at: int,
-    joined: Any,
-    kinds: Any,
-    hashes: Any,
-    x: Any,
-    places: Any,
-    cells: Any,
-) -> int:
+def _number(value: int, kinds: Any) -> float:
+    """The number that an object is, NaN if it is none of the known kinds."""
+    kind = word(value + TYPE)
+    for k in range(1, len(kinds)):
+        if kind == kinds[k]:
+            v = _float(value)
+            return np.nan if v == -1.0 and _error() != 0 else v  # an integer beyond all floats
+    return np.nan
+
+
+@helper
+def _read(features: int, desk: Any) -> int:
     """The features of the dict at an address stand in ``hashes[KEY]`` and ``x``; returns how many.
 
     The name of feature k is ``places[LENGTH, k]`` bytes at the address ``places[TEXT, k]``. If some
@@ -76,19 +142,22 @@ def _read(  # noqa: C901 - one walk over the dict
     lines of its cells are asked for, because what `kernels.learn` asks for are those of examples
     ahead.
     """
-    n, full = 0, 0
+    ints, joined, kinds, cells = desk.ints, desk.joined, desk.kinds, desk.cells
+    hashes, x, places = desk.hashes, desk.x, desk.places
+    ints_at, joined_at = ints.ctypes.data, joined.ctypes.data
+    n, full = 0, 8  # see `_key`
     shift = home_shift(len(cells))
+    text_kind, float_kind = kinds[0], kinds[1]
     ints[NEXT] = 0
     while _next(features, ints_at, ints_at + 8 * NAME, ints_at + 8 * VALUE) != 0:
         name, value = ints[NAME], ints[VALUE]
-        kind = _type(name)
-        _let_go(kind)
-        text = _utf8(name, ints_at + 8 * SIZE) if kind == kinds[0] else 0
+        text = _utf8(name, ints_at + 8 * SIZE) if word(name + TYPE) == text_kind else 0
         length = ints[SIZE]
-        kind = _type(value)
-        _let_go(kind)
-        v = 1.0
-        if kind == kinds[0]:
+        kind = word(value + TYPE)
+        if kind == float_kind:
+            v = double(value + FLOAT)
+        elif kind == text_kind:
+            v = 1.0
             other = _utf8(value, ints_at + 8 * SIZE)
             end = full + length + 1 + ints[SIZE]
             if text == 0 or other == 0 or end > len(joined):
@@ -101,20 +170,13 @@ def _read(  # noqa: C901 - one walk over the dict
                     joined[full + length + 1 + i] = byte(other + i)
                 text, length, full = joined_at + full, end - full, end
         else:
-            known = False
-            for k in range(1, len(kinds)):
-                if kind == kinds[k]:
-                    known = True
-                    break
-            v = _float(value) if known else np.nan
-            if v == -1.0 and _error() != 0:  # an integer beyond all floats
-                v = np.nan
+            v = _number(value, kinds)
         if text == 0 or not abs(v) <= EXACT or n == len(x):
             _clear_error()
             return -1
         x[n] = v
         if x[n] != 0.0:
-            key = key_of_name(text, 0, length, DEFAULT_SEED, -1)
+            key = _key(text, length)
             prefetch(cells, ((key + ONE) * GOLDEN) >> shift)
             hashes[KEY, n] = key
             places[TEXT, n] = text
@@ -126,56 +188,33 @@ def _read(  # noqa: C901 - one walk over the dict
 
 
 @locked_kernel(*_FILES)
-def learn_one(
-    features: int,
-    label: float,
-    importance: float,
-    ints_at: int,
-    ints: Any,
-    joined_at: int,
-    joined: Any,
-    kinds: Any,
-    hashes: Any,
-    x: Any,
-    places: Any,
-    floats: Any,
-    prediction: Any,
-    late: Any,
-    register: Any,
-    n_steps: int,
-    at: int,
-    rate: Any,
-    pulled: Any,
-    size: float,
-    cells: Any,
-    room: int,
-    bias: Any,
-    constant: float,
-    scaled: bool,
-    loss: Any,
-    shrinkage: Any,
-    update: Any,
-) -> tuple[int, int, int, float]:
+def learn_one(given: Any) -> tuple[int, int, int, int, float]:
     """`kernels.learn` on the example of a dict; new keys go to ``late`` and ``register`` too.
 
-    Returns 1 if it was learned from, 0 if its prediction is not finite, or -1, everything being as
-    it was, if this is no everyday example; then the clock's ``at``, how many keys were new, and the
-    prediction.
+    Returns what became of it, then the clock's ``at``, how many cells of the table are used and
+    how many ever were, and the prediction. After LEARNED_AND_FULL the late names should be written
+    down. A STRANGE example leaves everything as it was, and so does one that is STUCK, for which
+    the table may have no room or the clock is spent: then instead of the prediction there is the
+    number of its features.
     """
+    features, label, importance, at, used, peak, standing = given
+    desk = taken(standing)
     if not (abs(label) <= EXACT and 0.0 <= importance <= EXACT):
-        return -1, at, 0, 0.0
-    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places, cells)
+        return STRANGE, at, used, peak, 0.0
+    n = _read(features, desk)
+    late, hashes, places, floats = desk.late, desk.hashes, desk.places, desk.floats
     n_late, n_bytes = late.waiting
     if n < 0 or n_late + n > len(late.key) or (n_bytes + places[LENGTH][:n].sum() > len(late.text)):
-        return -1, at, 0, 0.0
+        return STRANGE, at, used, peak, 0.0
     floats[LABEL], floats[IMPORTANCE] = label, importance
     done, then, n_fresh = _learn(
-        0, ints[START:], hashes[KEY][:n], x, floats[LABEL:IMPORTANCE], floats[IMPORTANCE:BASE],
-        floats[BASE:], n_steps, at, rate, pulled, size, cells, room, bias, constant, scaled,
-        loss, shrinkage, update, hashes[SLOT], places[FRESH], prediction,
+        0, desk.ints[START:], hashes[KEY][:n], desk.x, floats[LABEL:IMPORTANCE],
+        floats[IMPORTANCE:BASE], floats[BASE:], desk.n_steps, at, desk.rate, desk.pulled, desk.size,
+        desk.cells, desk.capacity - used, desk.bias, desk.constant, desk.scaled, desk.loss,
+        desk.shrinkage, desk.update, hashes[SLOT], places[FRESH], desk.prediction,
     )  # fmt: skip
     if done == 0 and then == at:
-        return -1, at, 0, 0.0
+        return STUCK, at, used, peak, float(n)
     for f in range(n_fresh):
         k = places[FRESH, f]
         late.key[n_late + f] = hashes[KEY, k]
@@ -183,83 +222,87 @@ def learn_one(
         for i in range(places[LENGTH, k]):
             late.text[n_bytes + i] = byte(places[TEXT, k] + i)
         n_bytes += places[LENGTH, k]
+    became = LEARNED if done == 1 else DIVERGED
     if n_fresh > 0:
-        _observe(register, late.key[n_late : n_late + n_fresh])
-        late.waiting[0], late.waiting[1] = n_late + n_fresh, n_bytes
-    return done, then, n_fresh, prediction[0]
+        _observe(desk.register, late.key[n_late : n_late + n_fresh])
+        n_late += n_fresh
+        late.waiting[0], late.waiting[1] = n_late, n_bytes
+        used += n_fresh
+        full = n_late + len(desk.x) > len(late.key) or 2 * n_bytes > len(late.text)
+        if full and became == LEARNED:
+            became = LEARNED_AND_FULL
+    return became, then, used, max(used, peak), desk.prediction[0]
 
 
 @locked_kernel(*_FILES)
-def predict_one(
-    features: int,
-    ints_at: int,
-    ints: Any,
-    joined_at: int,
-    joined: Any,
-    kinds: Any,
-    hashes: Any,
-    x: Any,
-    places: Any,
-    floats: Any,
-    prediction: Any,
-    now: float,
-    size: float,
-    n_steps: int,
-    cells: Any,
-    bias: Any,
-    constant: float,
-    scaled: bool,
-    shrinkage: Any,
-    update: Any,
-) -> tuple[bool, float]:
+def predict_one(given: Any) -> tuple[bool, float]:
     """Whether the dict is an everyday example, and if so what `kernels.predict` says of it."""
-    n = _read(features, ints_at, ints, joined_at, joined, kinds, hashes, x, places, cells)
+    features, at, standing = given
+    desk = taken(standing)
+    n = _read(features, desk)
     if n < 0:
         return False, 0.0
     _predict(
-        ints[START:], hashes[KEY][:n], x, floats[BASE:], now, size, n_steps, cells, bias,
-        constant, scaled, shrinkage, update, prediction,
+        desk.ints[START:], desk.hashes[KEY][:n], desk.x, desk.floats[BASE:], desk.pulled[at],
+        desk.size, desk.n_steps + at, desk.cells, desk.bias, desk.constant, desk.scaled,
+        desk.shrinkage, desk.update, desk.prediction,
     )  # fmt: skip
-    return True, prediction[0]
+    return True, desk.prediction[0]
+
+
+def asked(code: Callable[[Given], Any]) -> Any:
+    """Code that is called as ``it[given]``.
+
+    Python takes an interrupt where a call ends, but not where a lookup does. So what the code tells
+    is kept if it is stored in the same statement. It takes less time than a call, too.
+    """
+    return type("Asked", (), {"__getitem__": staticmethod(code)})()
+
+
+class Laid(NamedTuple):
+    """A desk as kernels find it, in ``words``. It keeps alive what they point to."""
+
+    desk: Desk
+    words: bytes
 
 
 class One:
-    """The arrays that an example needs, and the kernels for it. ``fitting`` labels fit the loss.
+    """The desk for an example, and the kernels for it. ``fitting`` labels fit the loss.
 
-    Nothing in the arrays outlasts a call, and the kernels keep the interpreter's lock: so threads
-    may share them, and a copy of the learner makes its own.
+    What an example leaves on the desk does not outlast its call, and the kernels keep the
+    interpreter's lock: so threads may share it.
     """
 
-    def __init__(self, loss: Any, shrinkage: Any, update: Any) -> None:
-        self._of = loss, shrinkage, update
-        self.learn: Any = self._first("learn", learn_one, loss, shrinkage, update)
-        self.predict: Any = self._first("predict", predict_one, shrinkage, update)
-        self._accepts = getattr(loss, "accepts", None)
+    def __init__(self, made_of: tuple[Any, ...]) -> None:
+        self._made_of = made_of
+        self._laid: Laid | None = None
+        self._kind: Standing | None = None
+        self.learn: Mapping[Given, Learned] = asked(self._first("learn", learn_one, LEARNS_FROM))
+        self.predict: Mapping[Given, Predicted] = asked(
+            self._first("predict", predict_one, PREDICTS_FROM)
+        )
+        self._accepts = getattr(made_of[-3], "accepts", None)
         self.fitting: set[float] = set()
         self.make_room(64)
 
-    def __reduce__(self) -> Any:
-        return One, self._of
+    def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...]) -> Any:
+        """What the attribute of this name asks until there is code for it: to compile it."""
 
-    def _first(self, name: str, kernel: Kernel, *ingredients: Any) -> Any:
-        """What the attribute of this name is until it is called: then, the code for such calls."""
-
-        def first(*args: Any) -> Any:
-            found = direct(kernel.of(*ingredients), *args)
+        def first(given: Given) -> Any:
+            made: Any = kernel.of(*self._made_of[-3:])
+            code = made.compile((_tuple((*kinds, self._kind)),))
+            found = asked(code)
             setattr(self, name, found)
-            return found(*args)
+            return found[given]
 
         return first
 
     def make_room(self, n: int) -> None:
         """For n features."""
-        ints, joined = np.zeros(START + 2, np.int64), np.empty(JOINED, np.uint8)
-        self.arrays = (
-            ints.ctypes.data,
-            ints,
-            joined.ctypes.data,
-            joined,
-            np.array([id(kind) for kind in KINDS], np.int64),
+        self._scratch = (
+            np.zeros(START + 2, np.int64),
+            np.empty(JOINED, np.uint8),
+            np.array([id(kind) for kind in KINDS], np.uint64),
             np.empty((2, n), np.uint64),
             np.empty(n, np.float32),
             np.empty((3, n), np.int64),
@@ -267,6 +310,28 @@ class One:
             np.zeros(1),
         )
         self.room = n
+        self._laid = None
+
+    def laid(self, clock: Any, table: Any) -> Laid:
+        """The desk with this clock and table, laid anew if some array is another than before."""
+        found = self._laid
+        if found is not None:
+            desk = found.desk
+            if (
+                desk.pulled is clock.pulled
+                and desk.cells is table.cells
+                and desk.late is table.names.late
+                and desk.register is table.seen.register
+            ):
+                return found
+        capacity = table.room + table.used
+        desk = Desk(
+            *(table.cells, capacity, clock.pulled, clock.rate, clock.before, clock.size),
+            *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
+        )
+        self._kind = self._kind or Standing(_typeof(desk))
+        found = self._laid = Laid(desk, laid(desk))
+        return found
 
     def fits(self, label: float) -> bool:
         """Whether the loss is defined for the label."""
