@@ -95,8 +95,9 @@ class Names:
     def of(self, keys: NDArray[np.uint64]) -> Text:
         """The name of each key."""
         known, size = self.keys, self._size.filled.astype(np.int64)
-        order = np.argsort(known)
-        place = np.append(order, -1)[np.searchsorted(known, keys, sorter=order)]
+        order, asked = np.argsort(known), np.argsort(keys)  # each is looked for near the last
+        place = np.empty(len(keys), np.int64)
+        place[asked] = np.append(order, -1)[np.searchsorted(known[order], keys[asked])]
         has_name = np.append(known, np.uint64(0))[place] == keys
         has_name &= place >= 0
         numbers = Text.of([str(key) for key in keys[~has_name].tolist()])
