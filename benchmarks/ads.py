@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import data
-from benchmarks.bars import FASTER_THAN_VW, LESS_THAN_SPARSE, LESS_THAN_TABLE
+from benchmarks.bars import (
+    FASTER_THAN_SPARSE,
+    FASTER_THAN_VW,
+    LESS_THAN_SPARSE,
+    LESS_THAN_TABLE,
+)
 from benchmarks.files import auc_of, megabytes, with_tens
 from benchmarks.results import Figure, Found, row, speed
 from benchmarks.side_by_side import Run, once, ratio
@@ -52,7 +57,10 @@ def measure(size: int, rounds: int, folder: Path) -> Found:
         for name, command in whole.items()
     ]
     figures = [
-        speed("text", FASTER_THAN_VW, runs[TABLE], runs[DWINDLE], (starts[TABLE], starts[DWINDLE])),
+        *(
+            speed("text", what, runs[peer], runs[DWINDLE], (starts[peer], starts[DWINDLE]))
+            for what, peer in ((FASTER_THAN_VW, TABLE), (FASTER_THAN_SPARSE, SPARSE))
+        ),
         *(
             Figure("text", what, ratio(_peaks(runs[peer]), _peaks(runs[DWINDLE])), unit="x memory")
             for what, peer in ((LESS_THAN_SPARSE, SPARSE), (LESS_THAN_TABLE, TABLE))

@@ -18,6 +18,7 @@ class Bar(NamedTuple):
 AT_LEAST, AT_MOST = "at least", "at most"
 
 FASTER_THAN_VW = "times as fast as Vowpal Wabbit"
+FASTER_THAN_SPARSE = "times as fast as --sparse_weights"
 LESS_THAN_SPARSE = "times less memory than --sparse_weights"
 LESS_THAN_TABLE = "times less memory than -b 24"
 ALONE = "times as long as the decompressor alone or plain text, the slower one"

@@ -11,7 +11,7 @@ from benchmarks.files import measured_three_ways, megabytes
 from benchmarks.results import Found
 from benchmarks.tools import Settings
 
-FULL, SMALL = 5_000_000, 20_000  # rows
+FULL, SMALL = 10_000_000, 20_000  # rows, as many as theirs
 SETTINGS = Settings(
     ours=["--loss", "logistic", "--gravity", "1e-8"],
     theirs=["--loss_function", "logistic", "--interactions", "AB", "-b", "24"],
