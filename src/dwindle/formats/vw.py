@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xxhash
-from numba import float32, float64, uint64
+from numba import float32, float64, int64, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import helper, inlined
+from dwindle._jit import helper
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import (
@@ -29,45 +29,83 @@ from dwindle.formats.faults import (
 )
 from dwindle.formats.keys import (
     DEFAULT_SEED,
+    NOT_A_KEY,
+    fresh_state,
     key_of_name,
     key_of_number,
-    key_of_short_name,
+    long_state,
     mix,
+    short_integer,
     xxh64,
 )
+from dwindle.formats.lanes import (
+    HIGH,
+    LANES,
+    LAST,
+    LENGTH,
+    LOW,
+    STATE,
+    TAIL,
+    VALUE_LENGTH,
+    is_plain,
+    put_keys,
+    put_ones,
+    put_values,
+)
+from dwindle.formats.lanes import SIZE as LANES_SIZE
 from dwindle.formats.memory import Memory
-from dwindle.formats.numerals import is_never_finite, known_numbers, number, short_number
+from dwindle.formats.numerals import (
+    is_never_finite,
+    known_numbers,
+    number,
+    short_number,
+)
 from dwindle.formats.scan import (
+    AHEAD,
     BAR,
     COLON,
     DOT,
     FINE,
     KINDS,
-    MARGIN,
     MINUS,
+    NEWLINE,
     PLUS,
     QUOTE,
     RETURN,
+    ROOM_FOR_STOPS,
     SPACE,
     TAB,
     UNSURE,
+    WINDOW,
     ZERO,
     byte,
     end_of_name,
-    ends,
     find,
+    half,
     line_end,
-    lowest,
+    more_stops,
     oddity,
     opened,
+    put_word,
+    quick_end,
     size_of,
     skip_blank,
     text_kernel,
     token_end,
+    word,
 )
 from dwindle.formats.spans import NUMERIC, Spans, Tags
 
 NO_SCALE: Any = float32(1.0)
+_ONE = uint64(ZERO + 1)
+_SPACE_BAR = uint64(int.from_bytes(b" |", "little"))
+
+# The last namespace that was the j-th of a line is remembered, because lines are much alike: where
+# its '|' stands, how long it is with that, its seed, its place in ``crossed`` or -1, and whether it
+# is special, which is ignored or without a name. None of them has a scale.
+SEEN_BAR, SEEN_LENGTH, SEEN_SEED, SEEN_GROUP, SEEN_SPECIAL, SEEN_SIZE = range(0, 48, 8)
+MOST_SEEN = 64
+
 MOST_PRODUCTS = 1 << 24  # of one line's features; they take 0.7 GB
 
 # What the kernel stopped at, after the kinds of `scan`. LABEL + 1 is IMPORTANCE and LABEL + 2 BASE;
@@ -112,16 +150,16 @@ class Rows(NamedTuple):
     place: NDArray[np.int64]
     first: NDArray[np.int64]
     bar: NDArray[np.int64]
+    group: NDArray[np.int64]  # which of ``crossed`` the namespace is, or -1
     factor: NDArray[np.int64]
 
 
-class Scratch(NamedTuple):
+class Members(NamedTuple):
     """The features of one line by namespace, for its products.
 
-    The members of crossed namespace j are ``member[bound[j] : bound[j + 1]]``.
+    Those of crossed namespace j are ``member[bound[j] : bound[j + 1]]``.
     """
 
-    group: NDArray[np.int64]
     member: NDArray[np.int64]
     bound: NDArray[np.int64]
 
@@ -148,22 +186,36 @@ def parse(
     data, begin = opened(block)
     text, end = data.ctypes.data, len(data)
     size = size_of(data)
-    bound = np.zeros(len(plan.crossed) + 1, np.int64)
-    n_products, longest = _measure(text, begin, end, plan, bound) if interactions else (0.0, 0)
-    rows = _room_for(block.memory, size.lines, size.separators, size.bars, int(n_products))
+    members = Members(
+        block.memory.empty(size.separators if interactions else 0, np.int64),
+        np.zeros(len(plan.crossed) + 1, np.int64),
+    )
+    n_products = size.separators if interactions else 0  # a guess
+    known = known_numbers({})
     faults = room_for(size.lines)
-    scratch = Scratch(np.empty(longest, np.int64), np.empty(longest, np.int64), bound)
-
-    def read(known: NDArray[Any]) -> tuple[int, int, int, int, bool, bool]:
-        found: tuple[int, int, int, int, bool, bool] = _read(
-            text, begin, end, size.odd, known.ctypes.data, plan, rows, faults, scratch
+    lanes, stops = np.zeros(LANES_SIZE // 8, np.uint64), np.empty(ROOM_FOR_STOPS // 8, np.int64)
+    seen = np.zeros(MOST_SEEN * SEEN_SIZE // 8, np.int64)
+    while True:
+        rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
+        n, n_features, n_sections, n_found, n_faults, has_base, has_tag = _read(
+            text,
+            begin,
+            end,
+            size.odd,
+            known.ctypes.data,
+            plan,
+            rows,
+            faults,
+            members,
+            lanes.ctypes.data,
+            seen.ctypes.data,
+            stops.ctypes.data,
         )
-        return found
-
-    n, n_features, n_sections, n_faults, has_base, has_tag = read(known_numbers({}))
-    if (faults.what[:n_faults] == UNSURE).any():
-        known = unsure_numbers(data, faults, n_faults)
-        n, n_features, n_sections, n_faults, has_base, has_tag = read(known)
+        unsure = len(known) == 1 and (faults.what[:n_faults] == UNSURE).any()
+        if not unsure and n_found <= n_products:
+            break
+        n_products = max(n_products, n_found)
+        known = unsure_numbers(data, faults, n_faults) if unsure else known
     batch = Batch(
         rows.start[: n + 1],
         rows.key[:n_features],
@@ -200,7 +252,7 @@ def _room_for(
     memory: Memory, n_lines: int, n_features: int, n_sections: int, n_products: int
 ) -> Rows:
     """Arrays for at most so many; what is not filled costs no memory."""
-    n = n_features + n_products
+    n = n_features + n_products + LANES
     return Rows(
         start=memory.empty(n_lines + 1, np.int64),
         label=memory.empty(n_lines, np.float32),
@@ -214,7 +266,8 @@ def _room_for(
         place=memory.empty(n, np.int64),
         first=memory.empty(n_sections, np.int64),
         bar=memory.empty(n_sections, np.int64),
-        factor=np.empty((n_products + 1, 3), np.int64),  # one more, for a product that is dropped
+        group=memory.empty(n_sections, np.int64),
+        factor=np.empty((n_products, 3), np.int64),
     )
 
 
@@ -326,34 +379,14 @@ def _feature(  # noqa: PLR0911 - as soon as it is clear
     return FINE, stop, key_of_name(text, begin, name_end, seed, joint), x
 
 
-@inlined
-def _quick_feature(
-    text: int, begin: int, end: int, seed: Any, base: int, found: Any
-) -> tuple[int, Any, Any, int, Any]:
-    """(stop, key, value, base, found): what `_feature` says of a plain one; else stop is ``begin``.
-
-    Plain is a name of up to 31 bytes, and no value or one that is a `short_number`. ``found`` are
-    the `ends` in the 64 bytes from ``base`` on: one look serves several features.
-    """
-    value: Any = float32(1.0)
-    no_key = uint64(0)
-    ahead = found >> uint64(begin - base) if begin - base < 64 else uint64(0)
-    if ahead & (ahead - uint64(1)) == 0:  # fewer than two ends
-        base, found = begin, ends(text + begin)
-        ahead = found
-    name_end = begin + lowest(ahead)
-    n = name_end - begin
-    stop = name_end
-    if n == 0 or n > 31:
-        return begin, no_key, value, base, found
-    if byte(text + name_end) == COLON:
-        stop = begin + lowest(ahead & (ahead - uint64(1)))
-        is_number, value = short_number(text, name_end + 1, stop)
-        if not is_number:
-            return begin, no_key, value, base, found
-    if not _is_end(text, stop, end):
-        return begin, no_key, value, base, found
-    return stop, key_of_short_name(text, begin, name_end, seed), value, base, found
+@helper
+def _same(text: int, a: int, b: int, n: int) -> bool:
+    """Whether the n bytes at two places are the same. A word may be read past their end."""
+    while n >= 8:
+        if word(text + a) != word(text + b):
+            return False
+        a, b, n = a + 8, b + 8, n - 8
+    return n == 0 or (word(text + a) ^ word(text + b)) << uint64(64 - 8 * n) == uint64(0)
 
 
 @helper
@@ -388,38 +421,6 @@ def _n_products(crossings: Any, bound: Any) -> float:
 
 
 @text_kernel
-def _measure(
-    text: int,
-    at: int,
-    end_of_text: int,
-    plan: Any,
-    bound: Any,
-) -> tuple[float, int]:
-    """Bounds on how many products there are in all, and how many features on one line."""
-    total, longest = 0.0, 0
-    while at < end_of_text:
-        end = line_end(text, at, end_of_text)
-        bound[:] = 0
-        n, g = 0, -1
-        i = find(text, at, end, BAR)
-        while i < end:
-            if byte(text + i) == BAR:
-                name_end = end_of_name(text, i + 1, end)
-                g = _index(plan.crossed, xxh64(text, i + 1, name_end, uint64(0), -1))
-            else:
-                n += 1
-                if g >= 0:
-                    bound[g + 1] += 1
-            i = skip_blank(text, token_end(text, i, end), end)
-        for j in range(len(plan.crossed)):
-            bound[j + 1] += bound[j]
-        total += min(_n_products(plan.crossings, bound), float64(MOST_PRODUCTS))
-        longest = max(longest, n)
-        at = end + 1
-    return total, longest
-
-
-@text_kernel
 def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     text: int,
     at: int,
@@ -429,92 +430,243 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     plan: Any,
     rows: Any,
     faults: Any,
-    scratch: Any,
-) -> tuple[int, int, int, int, bool, bool]:
+    members: Any,
+    lanes: int,
+    seen: int,
+    stops: int,
+) -> tuple[int, int, int, int, int, bool, bool]:
     """The examples of the text from ``at`` on stand in ``rows``, the other lines in ``faults``.
 
-    Returns how many examples, features, namespaces and faults there are, and whether some example
-    has a base and some a tag.
+    Returns how many examples, features, namespaces, products and faults there are, and whether some
+    example has a base and some a tag. Products that there is no room for are counted only.
     """
-    start, label, importance, base, tag, tag_end, lines, key, x, place, first, bar, factor = rows
+    start, label, importance, base, tag, tag_end, lines = rows[:7]
+    key, x, place, first, bar, group, factor = rows[7:]
     ignored, crossed, crossings = plan
-    group, member, bound = scratch
+    member, bound = members
     has_base, has_tag = False, False
     n, k, s, row, n_faults, line = 0, 0, 0, 0, 0, 0
-    quick_end = end_of_text - MARGIN
-    base_of_ends, ends_there = at, uint64(0)
+    quick = quick_end(text, at, end_of_text)
+    stopped, p, last_stop, few = at, stops, stops, stops
+    key_at, x_at = key.ctypes.data, x.ctypes.data
     start[0] = 0
     while at < end_of_text:
         begin = at
-        end = line_end(text, at, end_of_text)
-        at = end + 1
-        if end > begin and byte(text + end - 1) == RETURN:
-            end -= 1
         s_before, row_before = s, row
-        what = oddity(text, begin, end) if odd else FINE
-        i, stop, n_numbers = begin, end, 0
-        if what == FINE:
-            what, i, stop, label[n], importance[n], base[n], n_numbers, tag[n], tag_end[n] = _head(
-                text, begin, end, known
-            )
-        seed, scale, n_unnamed, kept, g = DEFAULT_SEED, NO_SCALE, 0, True, -1
-        while what == FINE and i < end:
-            # Plain features one after the other, in a loop that has little else on its mind.
-            while kept and i < min(end, quick_end):
-                if byte(text + i) == SPACE:
+        end = -1  # not known yet
+        what, i, stop, n_numbers = FINE, begin, begin, 1
+        plain = begin < quick
+        # What stands before the first '|': most often a number and a space.
+        quick_head = False
+        if plain:
+            while p >= few:
+                last_stop = more_stops(text, stopped, quick, stops, p, last_stop)
+                stopped, p = stopped + WINDOW, stops
+                few = last_stop - AHEAD if stopped < quick else last_stop + AHEAD
+            i = int64(word(p))
+            if half(text + i) & uint64(0xFFFF) == _SPACE_BAR and i - begin < 16:
+                quick_head, label[n] = short_number(text, begin, i)
+                importance[n], base[n], tag[n], tag_end[n] = 1.0, 0.0, begin, begin
+                i += 1
+                p += 8
+        if not quick_head:
+            end = line_end(text, at, end_of_text)
+            end -= end > begin and byte(text + end - 1) == RETURN
+            what = oddity(text, begin, end) if odd else FINE
+            i, stop = begin, end
+            if what == FINE:
+                what, i, stop, label[n], importance[n], base[n], n_numbers, tag[n], tag_end[n] = (
+                    _head(text, begin, end, known)
+                )
+            plain &= what == FINE
+            while plain and int64(word(p)) < i:
+                p += 8
+                while p >= few:
+                    last_stop = more_stops(text, stopped, quick, stops, p, last_stop)
+                    stopped, p = stopped + WINDOW, stops
+                    few = last_stop - AHEAD if stopped < quick else last_stop + AHEAD
+        # The quick way, as long as all is plain: LANES features at a time.
+        first_bar, j, going = i, 0, plain
+        likely, is_special = seen, uint64(0)
+        seed, fresh, scale, g = DEFAULT_SEED, uint64(0), NO_SCALE, -1
+        while going:
+            m, s_first, longest, special = 0, s, -1, is_special
+            c = SPACE
+            while m < LANES:
+                while p >= few:
+                    last_stop = more_stops(text, stopped, quick, stops, p, last_stop)
+                    stopped, p = stopped + WINDOW, stops
+                    few = last_stop - AHEAD if stopped < quick else last_stop + AHEAD
+                stop = int64(word(p))
+                c = byte(text + stop)
+                if stop > i:
+                    size, lane = stop - i, lanes + 8 * m
+                    if size < 16:
+                        put_word(lane + STATE, fresh + uint64(size))
+                        put_word(lane + LAST, word(text + i))
+                    else:
+                        put_word(lane + STATE, long_state(text, i, stop, seed))
+                        put_word(lane + LAST, word(text + i + (size & ~7) - 8))
+                    put_word(lane + TAIL, word(text + i + (size & ~7)))
+                    put_word(lane + LENGTH, uint64(size))
+                    place[uint64(k + m)] = i
+                    m += 1
+                    if c == COLON:
+                        p += 8
+                        value = stop + 1
+                        stop = int64(word(p))
+                        c = byte(text + stop)
+                        put_word(lane + LOW, word(text + value))
+                        put_word(lane + HIGH, word(text + value + 8))
+                        put_word(lane + VALUE_LENGTH, uint64(stop - value))
+                        longest = max(longest, stop - value)
+                    else:
+                        put_word(lane + LOW, _ONE)
+                        put_word(lane + VALUE_LENGTH, uint64(1))
+                elif c == BAR:
+                    p += 8
+                    stop = int64(word(p))
+                    c = byte(text + stop)
+                    size = stop - i
+                    if (
+                        j < MOST_SEEN
+                        and c != COLON
+                        and size == int64(word(likely + SEEN_LENGTH))
+                        and _same(text, i, int64(word(likely + SEEN_BAR)), size)
+                    ):
+                        seed, g = word(likely + SEEN_SEED), int64(word(likely + SEEN_GROUP))
+                        is_special = word(likely + SEEN_SPECIAL)
+                    else:
+                        if c == COLON:
+                            p += 8
+                            stop = int64(word(p))
+                            c = byte(text + stop)
+                        found, stop, seed, scale = _header(text, i, stop, known)
+                        g = _index(crossed, seed)
+                        is_ignored = _index(ignored, seed) >= 0
+                        if found != FINE or (is_ignored and scale != NO_SCALE):
+                            c = BAR
+                            break
+                        is_special = uint64(is_ignored or seed == DEFAULT_SEED or scale != NO_SCALE)
+                        if j < MOST_SEEN and stop - i == size:
+                            put_word(likely + SEEN_BAR, uint64(i))
+                            put_word(likely + SEEN_LENGTH, uint64(size))
+                            put_word(likely + SEEN_SEED, seed)
+                            put_word(likely + SEEN_GROUP, uint64(g))
+                            put_word(likely + SEEN_SPECIAL, is_special)
+                    fresh = fresh_state(seed)
+                    special |= is_special
+                    first[uint64(s)], bar[uint64(s)], group[uint64(s)] = k + m, i, g
+                    s += 1
+                    j += 1
+                    likely += SEEN_SIZE
+                if c != SPACE and c != TAB:  # noqa: PLR1714 - a set is looked up in more steps
+                    break
+                p += 8
+                i = stop + 1
+            going = c in (SPACE, TAB)
+            if not going:
+                if c == RETURN and byte(text + stop + 1) == NEWLINE:
+                    p += 8
+                    stop += 1
+                    c = NEWLINE
+                plain = c == NEWLINE
+                if not plain:
+                    break
+                p += 8
+                at = stop + 1
+            put_keys(lanes, m, key_at + 8 * k)
+            to_sift = False
+            if longest >= 0:
+                to_sift = put_values(lanes, m, longest, x_at + 4 * k)
+            else:
+                put_ones(m, x_at + 4 * k)
+            for t in range(max(s_first - 1, s_before), s if special != 0 else 0):
+                f_first, f_end = max(first[t], k), first[t + 1] if t + 1 < s else k + m
+                if f_first < f_end:
+                    found, stop, own_seed, own_scale = _header(text, bar[t], place[f_first], known)
+                    if _index(ignored, own_seed) >= 0:
+                        own_scale = float32(0.0)
+                    for f in range(f_first, f_end):
+                        x[f] *= own_scale
+                        to_sift |= not is_plain(x[f])
+                        if own_seed == DEFAULT_SEED:
+                            name_end = place[f] + int64(word(lanes + LENGTH + 8 * (f - k)))
+                            own_key = short_integer(text, place[f], name_end)
+                            key[f] = key[f] if own_key == NOT_A_KEY else own_key
+            if to_sift:
+                t, to = s_first, k
+                for f in range(k, k + m):
+                    while t < s and first[t] == f:
+                        first[t] = to
+                        t += 1
+                    value, feature_key = x[f], key[f]
+                    if not math.isfinite(value):
+                        lane = lanes + 8 * (f - k)
+                        size = int64(word(lane + LENGTH) + word(lane + VALUE_LENGTH)) + 1
+                        found, stop, own_seed, own_scale = _header(
+                            text, bar[t - 1], place[f], known
+                        )
+                        if _index(ignored, own_seed) >= 0:
+                            own_scale = float32(0.0)
+                        found, stop, feature_key, value = _feature(
+                            text, place[f], place[f] + size, own_seed, own_scale, 0, known
+                        )
+                        plain &= found == FINE
+                    key[to], x[to], place[to] = feature_key, value, place[f]
+                    to += value != 0.0
+                while t < s:
+                    first[t] = to
+                    t += 1
+                m = to - k
+                going &= plain
+            k += m
+        if what == FINE and not plain:
+            k, s = start[n], s_before
+            if end < 0:
+                end = line_end(text, begin, end_of_text)
+                end -= end > begin and byte(text + end - 1) == RETURN
+                what = oddity(text, begin, end) if odd else FINE
+            i, stop = (first_bar, end) if what == FINE else (begin, end)
+            seed, scale, n_unnamed, kept = DEFAULT_SEED, NO_SCALE, 0, True
+            while what == FINE and i < end:
+                c = byte(text + i)
+                if c in (SPACE, TAB):
                     i += 1
                     continue
-                stop, feature_key, value, base_of_ends, ends_there = _quick_feature(
-                    text, i, end, seed, base_of_ends, ends_there
-                )
-                value *= scale
-                if stop == i or value == 0.0 or not math.isfinite(value):
-                    break
-                key[uint64(k)] = feature_key
-                x[uint64(k)] = value
-                place[uint64(k)] = i
-                if len(group) > 0:
-                    group[k - start[n]] = g
-                k += 1
-                i = stop
-            if i == end:
-                break
-            c = byte(text + i)
-            if c in (SPACE, TAB):
-                i += 1
-                continue
-            if c == BAR:
-                what, stop, seed, scale = _header(text, i, end, known)
-                first[s] = k
-                bar[s] = i
-                s += 1
-                n_unnamed = 0
-                kept = _index(ignored, seed) < 0
-                g = _index(crossed, seed)
-            else:
-                what, stop, feature_key, value = _feature(
-                    text, i, end, seed, scale, n_unnamed, known
-                )
-                n_unnamed += c == COLON
-                if kept and value != 0.0 and what == FINE:
-                    key[uint64(k)] = feature_key
-                    x[uint64(k)] = value
-                    place[uint64(k)] = i
-                    if len(group) > 0:
-                        group[k - start[n]] = g
-                    k += 1
-            if what == FINE:
-                i = stop
-            else:
-                stop = token_end(text, i, end)
+                if c == BAR:
+                    what, stop, seed, scale = _header(text, i, end, known)
+                    kept = _index(ignored, seed) < 0
+                    n_unnamed = 0
+                    first[s], bar[s], group[s] = k, i, _index(crossed, seed)
+                    s += 1
+                else:
+                    what, stop, feature_key, value = _feature(
+                        text, i, end, seed, scale, n_unnamed, known
+                    )
+                    n_unnamed += c == COLON
+                    if kept and value != 0.0 and what == FINE:
+                        key[k], x[k], place[k] = feature_key, value, i
+                        k += 1
+                if what == FINE:
+                    i = stop
+                else:
+                    stop = token_end(text, i, end)
+        if end >= 0:
+            at = line_end(text, end, end_of_text) + 1
+            if at > stopped:
+                stopped, p, last_stop, few = at, stops, stops, stops
+            while p < last_stop and int64(word(p)) < at:
+                p += 8
         if what == FINE and len(crossings) > 0:
-            m, n_own = 0, k - start[n]
-            for j in range(len(crossed)):
-                for own in range(n_own):
-                    if group[own] == j:
-                        member[m] = start[n] + own
-                        m += 1
-                bound[j + 1] = m
+            m = 0
+            for own in range(len(crossed)):
+                for t in range(s_before, s):
+                    if group[t] == own:
+                        for f in range(first[t], first[t + 1] if t + 1 < s else k):
+                            member[m] = f
+                            m += 1
+                bound[own + 1] = m
             if _n_products(crossings, bound) > MOST_PRODUCTS:
                 what, i, stop = CROWD, begin, begin
             for interaction in range(len(crossings) if what == FINE else 0):
@@ -532,18 +684,18 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                         for w in range(lowest, highest):
                             mixed = mix(key[member[u]], key[member[v]])
                             product = x[member[u]] * x[member[v]]
-                            factor[row, 0] = member[u]
-                            factor[row, 1] = member[v]
-                            factor[row, 2] = -1
+                            third = -1
                             if d >= 0:
-                                mixed = mix(mixed, key[member[w]])
-                                product *= x[member[w]]
-                                factor[row, 2] = member[w]
+                                third = member[w]
+                                mixed = mix(mixed, key[third])
+                                product *= x[third]
                             if product != 0.0:
-                                key[k] = mixed
-                                x[k] = product
-                                place[k] = -1 - row
-                                k += 1
+                                if row < len(factor):
+                                    key[k], x[k], place[k] = mixed, product, -1 - row
+                                    factor[row, 0] = member[u]
+                                    factor[row, 1] = member[v]
+                                    factor[row, 2] = third
+                                    k += 1
                                 row += 1
                             if what == FINE and not math.isfinite(product):
                                 what, i, stop = PRODUCT + interaction, begin, begin
@@ -561,7 +713,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
             faults.end[n_faults] = end if what == UNSURE else stop
             n_faults += 1
         line += 1
-    return n, k, s, n_faults, has_base, has_tag
+    return n, k, s, row, n_faults, has_base, has_tag
 
 
 # The words
