@@ -210,8 +210,8 @@ def test_numbers_beside_the_middle_of_two_singles_are_rounded_as_python_rounds_t
 
 def test_many_numbers_that_the_kernel_is_not_sure_of_cost_one_more_walk(monkeypatch):
     walks = []
-    read = vw._read  # noqa: SLF001
-    monkeypatch.setattr(vw, "_read", lambda *args: walks.append(1) or read(*args))
+    read = vw.read
+    monkeypatch.setattr(vw, "read", lambda *args: walks.append(1) or read(*args))
     unsure = "1.00000005960464477539062500001"
     check((f"1 | a b:{unsure}" + f" c:{unsure}" * 500 + "\n").encode() * 50)
     assert len(walks) == 2 * 2  # `check` reads twice
@@ -261,14 +261,14 @@ def test_a_second_process_compiles_nothing_and_features_are_not_reference_counte
             data = np.frombuffer(raw, np.uint8)
             vw.parse(Block(data, "data"), interactions=(("f", "f"),))
             svmlight.parse(Block(data, "data"))
-        kernels = scan._counts, vw._read, svmlight._read
+        kernels = scan._counts, vw.read, svmlight._read
         assert all(len(kernel.signatures) == 1 for kernel in kernels)
         print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
         if sys.argv[1:]:
             for kernel in kernels:
                 for ir in kernel.inspect_llvm().values():
                     for body in re.split("^define ", ir, flags=re.MULTILINE)[1:]:
-                        if "_feature" in body.partition("(")[0] or "number" in body.partition("(")[0]:
+                        if "feature" in body.partition("(")[0] or "number" in body.partition("(")[0]:
                             assert "call void @NRT_incref" not in body
     """
 

@@ -1,7 +1,8 @@
 """What the kernels that read text are made of: bytes, words of eight of them, and lines.
 
 The helpers know the text by its address, because an array handed from one to the next would be
-reference-counted for each feature: measured, at half the speed or less. Only the kernels write.
+reference-counted for each feature: measured, at half the speed or less. So is what they put down
+for a kernel; only the kernels write into arrays.
 Positions are offsets into the text, and a range of bytes goes up to, not including, its end.
 """
 
@@ -21,7 +22,10 @@ from dwindle.formats.block import Block
 # Compiles a kernel that reads text: these are the files that it may call into.
 _HERE = Path(__file__).parent
 text_kernel = compiled_with(
-    *(_HERE / f"{name}.py" for name in ("scan", "keys", "numerals", "lanes", "../hashing"))
+    *(
+        _HERE / f"{name}.py"
+        for name in ("scan", "keys", "numerals", "lanes", "vw_parts", "../hashing")
+    )
 )
 
 TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
