@@ -70,9 +70,10 @@ def _patch(i: int, colon: int) -> Any:
 
 
 @helper
-def xxh64(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
-    """XXH64 of a range of bytes; the byte at ``colon``, unless that is -1, is read as '='."""
+def _striped(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
+    """The state of XXH64 after the stripes of 32 bytes that a range begins with."""
     i = begin
+    h = seed + _P5
     if end - begin >= 32:
         a = seed + _P1 + _P2
         b = seed + _P2
@@ -86,9 +87,14 @@ def xxh64(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
             i += 32
         h = _rotated(a, 1) + _rotated(b, 7) + _rotated(c, 12) + _rotated(d, 18)
         h = _merged(_merged(_merged(_merged(h, a), b), c), d)
-    else:
-        h = seed + _P5
-    h += uint64(end - begin)
+    return h + uint64(end - begin)
+
+
+@helper
+def xxh64(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
+    """XXH64 of a range of bytes; the byte at ``colon``, unless that is -1, is read as '='."""
+    h = _striped(text, begin, end, seed, colon)
+    i = begin + ((end - begin) & ~31)
     while i + 8 <= end:
         h = _with_word(h, word(text + i) ^ _patch(i, colon))
         i += 8
@@ -99,6 +105,46 @@ def xxh64(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
         h = _with_byte(h, uint64(byte(text + i)) ^ (_patch(i, colon) & uint64(0xFF)))
         i += 1
     return _finished(h)
+
+
+@inlined
+def fresh_state(seed: Any) -> Any:
+    """The state of XXH64 of less than 16 bytes, to which their number is to be added."""
+    return seed + _P5
+
+
+@helper
+def long_state(text: int, begin: int, end: int, seed: Any) -> Any:
+    """The state of XXH64 of 16 bytes or more, before the last whole word of the last stripe."""
+    h = _striped(text, begin, end, seed, -1)
+    i = begin + ((end - begin) & ~31)
+    while i + 16 <= end:
+        h = _with_word(h, word(text + i))
+        i += 8
+    return h
+
+
+@inlined
+def ended(h: Any, last: Any, tail: Any, n: Any) -> Any:
+    """The key of n bytes: ``h`` is their `fresh_state` plus n, or their `long_state`.
+
+    ``last`` is their last whole word, ``tail`` are the bytes after it and others. There are no
+    branches, because lengths cannot be predicted, and so that several names are mixed at once.
+    """
+    longer = _with_word(h, last)
+    h = longer if n & uint64(31) >= uint64(8) else h
+    longer = _with_half(h, tail & uint64(0xFFFFFFFF))
+    has_half = n & uint64(4) != uint64(0)
+    h = longer if has_half else h
+    tail = tail >> uint64(32) if has_half else tail
+    n &= uint64(3)
+    longer = _with_byte(h, tail & uint64(0xFF))
+    h = longer if n > uint64(0) else h
+    longer = _with_byte(h, (tail >> uint64(8)) & uint64(0xFF))
+    h = longer if n > uint64(1) else h
+    longer = _with_byte(h, (tail >> uint64(16)) & uint64(0xFF))
+    h = longer if n > uint64(2) else h
+    return clamped(_finished(h))
 
 
 @helper
@@ -117,34 +163,6 @@ def key_of_name(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
     if colon < 0:  # the common case, without the patches
         return clamped(xxh64(text, begin, end, seed, -1))
     return clamped(xxh64(text, begin, end, seed, colon))
-
-
-@inlined
-def key_of_short_name(text: int, begin: int, end: int, seed: Any) -> Any:
-    """`key_of_name` a name of 1 to 31 bytes without a ':'. Words may be read past its end.
-
-    The last bytes are mixed in without branches, because lengths cannot be predicted.
-    """
-    n = end - begin
-    w = word(text + begin)
-    if seed == DEFAULT_SEED:
-        number = short_integer(text, begin, end)
-        if number != NOT_A_KEY:
-            return number
-    h = seed + _P5 + uint64(n)
-    while n >= 8:
-        h = _with_word(h, w)
-        begin, n = begin + 8, n - 8
-        w = word(text + begin)
-    longer = _with_half(h, w & uint64(0xFFFFFFFF))
-    h = longer if n >= 4 else h
-    w = w >> uint64(32) if n >= 4 else w
-    n &= 3
-    for k in range(3):
-        longer = _with_byte(h, w & uint64(0xFF))
-        h = longer if n > k else h
-        w >>= uint64(8)
-    return clamped(_finished(h))
 
 
 @inlined

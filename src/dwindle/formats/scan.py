@@ -1,7 +1,8 @@
 """What the kernels that read text are made of: bytes, words of eight of them, and lines.
 
 The helpers know the text by its address, because an array handed from one to the next would be
-reference-counted for each feature: measured, at half the speed or less. Only the kernels write.
+reference-counted for each feature: measured, at half the speed or less. So is what they put down
+for a kernel; only the kernels write into arrays.
 Positions are offsets into the text, and a range of bytes goes up to, not including, its end.
 """
 
@@ -21,7 +22,10 @@ from dwindle.formats.block import Block
 # Compiles a kernel that reads text: these are the files that it may call into.
 _HERE = Path(__file__).parent
 text_kernel = compiled_with(
-    *(_HERE / f"{name}.py" for name in ("scan", "keys", "numerals", "../hashing"))
+    *(
+        _HERE / f"{name}.py"
+        for name in ("scan", "keys", "numerals", "lanes", "vw_parts", "../hashing")
+    )
 )
 
 TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
@@ -99,17 +103,17 @@ def _load(width: int, result: Any) -> Any:
     return intrinsic(load)
 
 
-def _store(width: int, value: Any) -> Any:
-    """A function to an address, which need not be aligned, of what is to stand there."""
+def _store(width: int) -> Any:
+    """A function that puts a number at an address."""
 
-    def store(_typing: Any, address: Any, given: Any) -> Any:  # noqa: ARG001 - as above
+    def store(_typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001 - as above
         def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             kind = ir.IntType(width)
-            stored = builder.trunc(args[1], kind) if width < 64 else args[1]
-            builder.store(stored, builder.inttoptr(args[0], kind.as_pointer()), align=1)
+            value = builder.trunc(args[1], kind) if width < 64 else args[1]
+            builder.store(value, builder.inttoptr(args[0], kind.as_pointer()), align=1)
             return context.get_dummy_value()
 
-        return types.void(types.int64, value), codegen
+        return types.void(types.int64, types.uint64), codegen
 
     return intrinsic(store)
 
@@ -198,8 +202,8 @@ def n_lines(data: NDArray[np.uint8]) -> int:
     return n
 
 
-put = _store(8, types.int64)
-put_word = _store(64, types.uint64)
+put = _store(8)
+put_word = _store(64)
 byte = _load(8, int64)
 half = _load(32, uint64)
 word = _load(64, uint64)
@@ -282,3 +286,42 @@ def token_end(text: int, begin: int, end: int) -> int:
     while i < end and byte(text + i) != SPACE and byte(text + i) != TAB:
         i += 1
     return i
+
+
+# Stops: where names and values end
+
+WINDOW = 1024  # bytes whose stops are found at once
+AHEAD = 4 * 8  # bytes of stops: a kernel asks for more before it has fewer
+ROOM_FOR_STOPS = AHEAD + 8 * (WINDOW + 64)
+
+
+@helper
+def quick_end(text: int, begin: int, end: int) -> int:
+    """Where the last line ends after which there is a MARGIN."""
+    i = max(begin, end - MARGIN)
+    while i > begin and byte(text + i - 1) != NEWLINE:
+        i -= 1
+    return i
+
+
+@helper
+def more_stops(text: int, base: int, end: int, stops: int, first: int, last: int) -> int:
+    """Where the stops end that are now at address ``stops``.
+
+    Those from ``first`` to ``last`` have moved there, and those of the WINDOW from ``base`` on
+    follow them; there may be some after ``end``. Each is a word.
+    """
+    to = stops
+    for stop in range(first, last, 8):
+        put_word(to, word(stop))
+        to += 8
+    for i in range(base, min(base + WINDOW, end), 64):
+        found = ends(text + i)
+        after = to + 8 * n_set(found)
+        while to < after:  # eight at a time, because how many there are cannot be predicted
+            for _ in range(8):
+                put_word(to, uint64(i + lowest(found)))
+                found &= found - uint64(1)
+                to += 8
+        to = after
+    return to

@@ -16,7 +16,7 @@ from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.keys import DEFAULT_SEED, key_of_name, mix
 from dwindle.formats.scan import text_kernel
 from dwindle.formats.spans import Lazy
-from dwindle.formats.vw import MOST_PRODUCTS
+from dwindle.formats.vw_faults import MOST_PRODUCTS
 from dwindle.names import Spelled, decoded, spelled
 
 Interactions = tuple[tuple[str, ...], ...]

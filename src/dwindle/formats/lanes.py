@@ -1,0 +1,88 @@
+"""Plain features of a line, side by side: their names are hashed and their values read at once.
+
+A kernel puts what it finds at an address, one lane for each feature; LLVM makes the loops here work
+on several lanes in one instruction.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import float32, types, uint64
+from numba.extending import intrinsic
+from numba.np.numpy_support import carray
+
+from dwindle._jit import helper
+from dwindle.formats.keys import ended
+from dwindle.formats.numerals import number_of_word, number_of_words
+
+LANES = 128
+_TOGETHER = 16  # lanes are always read by so many, of which the last may be idle
+
+# Where the words of a lane stand, from the address of its first on: those of its name (see `begun`
+# and `ended`), then those of its value.
+STATE, LAST, TAIL, LENGTH, LOW, HIGH, VALUE_LENGTH, SIZE = range(0, 8 * 8 * LANES, 8 * LANES)
+
+_LARGEST: Any = float32(3.4028234663852886e38)
+
+
+def _pointer(kind: Any, width: Any) -> Any:
+    """A function from an address to a pointer, as `carray` wants one."""
+
+    def point(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], width.as_pointer())
+
+        return types.CPointer(kind)(types.int64), codegen
+
+    return intrinsic(point)
+
+
+_words = _pointer(types.uint64, ir.IntType(64))
+_singles = _pointer(types.float32, ir.FloatType())
+
+
+@helper
+def is_plain(value: Any) -> bool:
+    """Whether a value is neither 0 nor infinite nor nan."""
+    return float32(0.0) < abs(value) <= _LARGEST
+
+
+@helper
+def put_keys(lanes: int, n: int, key: int) -> None:
+    """The keys of n features stand at address ``key``, and whatever after them."""
+    n = (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+    state, last = carray(_words(lanes + STATE), n), carray(_words(lanes + LAST), n)
+    tail, length = carray(_words(lanes + TAIL), n), carray(_words(lanes + LENGTH), n)
+    keys = carray(_words(key), n)
+    for f in range(uint64(n)):
+        keys[f] = ended(state[f], last[f], tail[f], length[f])
+
+
+@helper
+def put_ones(n: int, x: int) -> None:
+    """The values of n features without one stand at address ``x``, and whatever after them."""
+    n = (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+    values = carray(_singles(x), n)
+    for f in range(uint64(n)):
+        values[f] = float32(1.0)
+
+
+@helper
+def put_values(lanes: int, n: int, longest: int, x: int) -> bool:
+    """The values of n features stand at address ``x``, and whatever after them: nan if not plain.
+
+    The ``longest`` has so many bytes. Returns whether some is not plain, or 0.
+    """
+    whole = (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+    low, high = carray(_words(lanes + LOW), whole), carray(_words(lanes + HIGH), whole)
+    length, values = carray(_words(lanes + VALUE_LENGTH), whole), carray(_singles(x), whole)
+    odd: Any = False
+    if longest <= 8:
+        for f in range(uint64(whole)):
+            values[f] = number_of_word(low[f], length[f])
+            odd |= (not is_plain(values[f])) & (f < uint64(n))
+    else:
+        for f in range(uint64(whole)):
+            values[f] = number_of_words(low[f], high[f], length[f])
+            odd |= (not is_plain(values[f])) & (f < uint64(n))
+    return bool(odd)
