@@ -75,6 +75,30 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert sorted(tmp_path.rglob("*")) == files
 
 
+LEARNED = """
+    import sys
+    from dwindle import *
+    for loss in {losses}:
+        learner = Learner(loss, Truncation(1e-3), Adaptive(), 0.1)
+        learner.learn(Batch.from_dicts([{{"a": 1.5, "b": 2}}, {{"b": 1}}], [1, -1]))
+        learner.sweep()
+        print(learner.weights())
+    print("numba.np.arrayobj" in sys.modules, "numba.cpython.unicode" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_on_disk_is_loaded_without_the_compiler_which_can_still_follow(tmp_path):
+    one, both = LEARNED.format(losses="[Hinge()]"), LEARNED.format(losses="[Hinge(), Squared()]")
+    given = {"cache": tmp_path / "first", "path": [PACKAGE.parent]}
+    weights, compiler = run(one, **given).splitlines()
+    assert compiler == "True True"
+    assert run(one, **given).splitlines() == [weights, "False False"]
+    mixed = run(both, **given)
+    assert mixed.splitlines()[0] == weights
+    assert mixed == run(both, cache=tmp_path / "second", path=[PACKAGE.parent])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new"),

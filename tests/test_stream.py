@@ -1,6 +1,7 @@
 """How far the data has been read."""
 
 import bz2
+import functools
 import gzip
 import lzma
 import os
@@ -13,6 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from dwindle.errors import DataError
 from dwindle.stream import Position, Reading, read, size
 from dwindle.training import Training, train
 
@@ -68,6 +70,72 @@ def test_several_files_and_passes_add_up(tmp_path):
     assert found == sorted(found)
     assert found[0] == Position(0, 0, 3 * total, 1, 3)
     assert found[-1] == Position(3 * 14_000, 3 * total, 3 * total, 3, 3)
+
+
+COMPRESS = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": functools.partial(lzma.compress, preset=0),
+    "zst": functools.partial(pa.compress, codec="zstd", asbytes=True),
+}
+LONG = b"".join(b"1 | a:%d b%d\n" % (i, i * i) for i in range(100_000))  # more than a block
+HALF = LONG.index(b"\n", len(LONG) // 2) + 1
+
+
+def examples(path):
+    return sum(parsed.batch.n_examples for parsed in read([str(path)]))
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_parts_compressed_apart_and_put_together_are_one_file(tmp_path, name):
+    path = tmp_path / f"a.vw.{name}"
+    compress = COMPRESS[name]
+    path.write_bytes(compress(LONG[:HALF]) + compress(b"") + compress(LONG[HALF:]))
+    assert examples(path) == 100_000
+
+
+def test_zeros_that_fill_up_the_last_block_of_a_tape_are_no_part_of_a_gz(tmp_path):
+    (tmp_path / "a.vw.gz").write_bytes(gzip.compress(TEXT) + bytes(512))
+    assert examples(tmp_path / "a.vw.gz") == 5000
+
+
+@pytest.mark.parametrize("cut", ["half", "end", "second"])
+@pytest.mark.parametrize("name", COMPRESS)
+def test_what_is_cut_short_is_told_wherever_it_is(tmp_path, name, cut):
+    path = tmp_path / f"a.vw.{name}"
+    whole = COMPRESS[name](LONG)
+    path.write_bytes(
+        {"half": whole[: len(whole) // 2], "end": whole[:-1], "second": whole + whole[:-1]}[cut]
+    )
+    with pytest.raises(DataError, match=rf"a.vw.{name}: cannot be read, or is cut short: "):
+        examples(path)
+
+
+@pytest.mark.parametrize("name", ["gz", "bz2", "xz"])  # Arrow's zst has no checksum
+def test_what_is_damaged_is_told(tmp_path, name):
+    path = tmp_path / f"a.vw.{name}"
+    whole = COMPRESS[name](LONG)
+    path.write_bytes(whole[:2000] + bytes(100) + whole[2100:])
+    with pytest.raises(DataError, match=rf"a.vw.{name}: cannot be read, or is cut short: "):
+        examples(path)
+
+
+@pytest.mark.parametrize("name", ["gz", "zst"])
+def test_what_follows_the_compressed_data_and_is_none_is_told(tmp_path, name):
+    path = tmp_path / f"a.vw.{name}"
+    path.write_bytes(COMPRESS[name](TEXT) + b"1 | plain text\n")
+    with pytest.raises(DataError, match=rf"a.vw.{name}: cannot be read, or is cut short: "):
+        examples(path)
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_a_pipe_may_be_compressed(tmp_path, name):
+    pipe = tmp_path / "pipe.vw"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[COMPRESS[name](LONG)])
+    writer.start()
+    assert examples(pipe) == 100_000
+    writer.join()
 
 
 def test_of_a_pipe_the_bytes_are_counted_and_the_total_is_not_known(tmp_path):

@@ -9,26 +9,12 @@ from typing import Any
 from llvmlite import ir
 from numba import njit, typeof, types
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
-from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic, overload
 
+from dwindle._stored import Store
 from dwindle.registry import bodies, sources
 
 _HERE = Path(__file__)
-
-
-class _Cache(FunctionCache):
-    """Numba's cache on disk, which would load all of Numba, at 0.2 s, to find compiled code in it.
-
-    Only compiling needs that, and sees to it itself.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled code for a signature, or None."""
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -45,7 +31,7 @@ def locked(function: Callable[..., Any]) -> Any:
 
 
 def _cached(kernel: Any) -> Any:
-    kernel._cache = _Cache(kernel.py_func)  # noqa: SLF001  (Numba has no other door for it)
+    kernel._cache = Store(kernel.py_func)  # noqa: SLF001  (Numba has no other door for it)
     return kernel
 
 

@@ -7,11 +7,9 @@ the learning. Between the threads there are only short bounded queues.
 
 import bz2
 import glob
-import gzip
 import io
 import lzma
 import sys
-import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,6 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
+from isal.igzip_lib import IsalError
 from numpy.typing import NDArray
 
 from dwindle.errors import DataError
@@ -34,6 +33,7 @@ Item = TypeVar("Item")
 STDIN = "-"
 BLOCK = 2**21  # bytes of text a parser gets at once
 PEEK = 2**16  # bytes that a buffer holds; what is larger than it is read past it, without a copy
+PACKED = 2**20  # bytes of compressed data asked for at once: asking takes the interpreter's lock
 DEPTH = 4  # blocks waiting between two threads
 
 LINES = ("vw", "svmlight", "jsonl")  # formats parsed a block of lines at a time
@@ -170,7 +170,7 @@ def _file(path: str, how: Reading) -> Iterator[Parsed]:
                 # Arrow's files are not read through this one and tell their place themselves.
                 parts = _table(kind, path, plain, name, how)
                 yield from ahead(p._replace(source=name, end=p.end or whole.tell()) for p in parts)
-        except (EOFError, OSError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+        except (EOFError, OSError, IsalError, lzma.LZMAError, pa.ArrowException) as error:
             raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None
 
 
@@ -236,13 +236,16 @@ def _fill(buffer: NDArray[np.uint8], at: int, file: BinaryIO) -> int:
 def _decompressed(head: bytes, file: io.BufferedReader) -> BinaryIO:
     """The file's text, whatever it is compressed with: told by its first bytes, not by its name."""
     if head.startswith(b"\x1f\x8b"):
-        return cast("BinaryIO", gzip.open(file))
+        from isal import igzip  # noqa: PLC0415  (only when asked for)
+
+        return cast("BinaryIO", igzip.IGzipFile(fileobj=file))
     if head.startswith(b"BZh"):
         return cast("BinaryIO", bz2.open(file))
     if head.startswith(b"\xfd7zXZ\x00"):
         return cast("BinaryIO", lzma.open(file))
     if head.startswith(b"\x28\xb5\x2f\xfd"):
-        stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+        packed = pa.BufferedInputStream(pa.PythonFile(file, "r"), PACKED)
+        stream = pa.CompressedInputStream(packed, "zstd")
         return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", stream), PEEK))
     return cast("BinaryIO", file)
 

@@ -4,6 +4,7 @@ A command's module is imported when the command is named, so that ``dwindle --he
 without Numba.
 """
 
+import atexit
 import gc
 from importlib import import_module
 
@@ -54,3 +55,4 @@ def main() -> None:
       dwindle inspect ads.parquet
     """
     gc.set_threshold(100_000)  # imports make many objects and no garbage: 0.06 s of looking for it
+    atexit.register(gc.freeze)  # and at the end 0.15 s, for memory that is given back anyway
