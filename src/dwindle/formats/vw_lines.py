@@ -174,7 +174,8 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     """The examples of the text from ``at`` on stand in ``rows``, the other lines in ``faults``.
 
     Returns how many examples, features, namespaces, products and faults there are, and whether some
-    example has a base and some a tag. Products that there is no room for are counted only.
+    example has a base and some a tag. From the first line on whose products there is no room for,
+    products are only counted, and at most so many there are.
     """
     start, label, importance, base, tag, tag_end, lines = rows[:7]
     key, x, place, first, bar, group, factor = rows[7:]
@@ -331,7 +332,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                             own_key = short_integer(text, place[f], name_end)
                             key[f] = key[f] if own_key == NOT_A_KEY else own_key
             if to_sift:
-                t, to = s_first, k
+                t, to, own_section, own_seed, own_scale = s_first, k, -1, seed, NO_SCALE
                 for f in range(k, k + m):
                     while t < s and first[t] == f:
                         first[t] = to
@@ -340,9 +341,13 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                     if not math.isfinite(value):
                         lane = lanes + 8 * (f - k)
                         size = int64(word(lane + LENGTH) + word(lane + VALUE_LENGTH)) + 1
-                        found, stop, own_seed, own_scale = header(text, bar[t - 1], place[f], known)
-                        if _index(ignored, own_seed) >= 0:
-                            own_scale = float32(0.0)
+                        if own_section != t - 1:
+                            own_section = t - 1
+                            found, stop, own_seed, own_scale = header(
+                                text, bar[own_section], place[f], known
+                            )
+                            if _index(ignored, own_seed) >= 0:
+                                own_scale = float32(0.0)
                         found, stop, feature_key, value = feature(
                             text, place[f], place[f] + size, own_seed, own_scale, 0, known
                         )
@@ -401,9 +406,13 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                             member[m] = f
                             m += 1
                 bound[own + 1] = m
-            if _n_products(crossings, bound) > MOST_PRODUCTS:
+            n_products: Any = _n_products(crossings, bound)
+            has_room = row + n_products <= len(factor)
+            if n_products > MOST_PRODUCTS:
                 what, i, stop = CROWD, begin, begin
-            for interaction in range(len(crossings) if what == FINE else 0):
+            elif not has_room:
+                row += int64(n_products)
+            for interaction in range(len(crossings) if what == FINE and has_room else 0):
                 a, b, d = (
                     crossings[interaction, 0],
                     crossings[interaction, 1],
@@ -424,12 +433,11 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                                 mixed = mix(mixed, key[third])
                                 product *= x[third]
                             if product != 0.0:
-                                if row < len(factor):
-                                    key[k], x[k], place[k] = mixed, product, -1 - row
-                                    factor[row, 0] = member[u]
-                                    factor[row, 1] = member[v]
-                                    factor[row, 2] = third
-                                    k += 1
+                                key[k], x[k], place[k] = mixed, product, -1 - row
+                                factor[row, 0] = member[u]
+                                factor[row, 1] = member[v]
+                                factor[row, 2] = third
+                                k += 1
                                 row += 1
                             if what == FINE and not math.isfinite(product):
                                 what, i, stop = PRODUCT + interaction, begin, begin
