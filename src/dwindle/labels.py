@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled
+from dwindle._jit import locked
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
@@ -82,7 +82,7 @@ class Labels:
         )
 
 
-@compiled
+@locked  # to let go of the interpreter's lock and wait for it would take longer
 def _map(label: Any, importance: Any, value: Any, sign: Any, mapped: Any) -> bool:
     """Each label of a value has its sign in ``mapped``; says whether all that count are of one."""
     n_unknown = 0

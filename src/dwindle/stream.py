@@ -24,6 +24,7 @@ import pyarrow as pa
 from isal.igzip_lib import IsalError
 from numpy.typing import NDArray
 
+from dwindle.aside import cores
 from dwindle.errors import DataError
 from dwindle.formats.block import Block, Parsed
 from dwindle.formats.memory import Memory
@@ -64,7 +65,7 @@ class Reading:
     labelled: bool = True  # else tables need have no column of labels
     interactions: tuple[tuple[str, ...], ...] = ()
     ignore: frozenset[str] = frozenset()
-    threads: int = 2
+    threads: int | None = None  # that parse: by default 2, or 1 where there is one core beside
     block_size: int = BLOCK
 
 
@@ -325,13 +326,14 @@ def _in_order(
     parse: Callable[[Block], Parsed], given: Iterator[Block], how: Reading
 ) -> Iterator[Parsed]:
     """Each block parsed, by several threads, handed over in the order of the blocks."""
-    pool = ThreadPoolExecutor(how.threads)
+    n_threads = how.threads or max(1, min(2, cores() - 1))
+    pool = ThreadPoolExecutor(n_threads)
     pending: deque[Future[Parsed]] = deque()
     with closing(ahead(given)) as ready:
         try:
             for block in ready:
                 pending.append(pool.submit(parse, block))
-                if len(pending) > how.threads:
+                if len(pending) > n_threads:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

@@ -12,6 +12,7 @@ from warnings import warn
 import numpy as np
 import xxhash
 
+from dwindle.aside import cores
 from dwindle.batch import Batch
 from dwindle.cache import Cache
 from dwindle.choices import schedule_of, shrinkage_called, update_called
@@ -138,12 +139,6 @@ def tune(
         raise Halted(path) from None
     path.unlink(missing_ok=True)
     return Tuned(found, summary)
-
-
-def cores() -> int:
-    """How many this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _found(
