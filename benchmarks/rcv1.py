@@ -18,7 +18,7 @@ from benchmarks.side_by_side import Run, Spread, interleaved, ratio, seconds, sp
 from benchmarks.tools import DWINDLE, Settings, spoken, train
 from dwindle.stream import Reading, read
 
-FULL, SMALL = 500.0, 2.0  # megabytes
+FULL, SMALL = 1_000.0, 2.0  # megabytes
 SETTINGS = Settings(
     ours=["--loss", "logistic", "--gravity", "1e-6"],
     theirs=["--loss_function", "logistic", "--l1", "1e-6"],
