@@ -1,4 +1,4 @@
-"""Writes docs/performance.md and its chart from the results of a run.
+"""Writes docs/performance.md, its chart and the table in README.md from the results of a run.
 
 python -m benchmarks.page [build/bench.json]
 """
@@ -28,6 +28,7 @@ LOOK: dict[Any, Any] = {
     "axes.spines.right": False,
     "figure.constrained_layout.use": True,
 }
+BEGIN, END = "<!-- figures: written by benchmarks/page.py -->", "<!-- end of figures -->"
 PAGE = """# How fast is it?
 
 <!-- written by benchmarks/page.py -->
@@ -67,8 +68,22 @@ def main() -> None:
     given = parser.parse_args()
     results = json.loads(given.results.read_text())
     draw(results, given.output / "performance.svg")
+    with replacing(given.output / "performance.json") as file:
+        file.write(json.dumps(results, indent=1).encode())
     with replacing(given.output / "performance.md") as file:
         file.write(page(results).encode())
+    readme = given.output.parent / "README.md"
+    if readme.exists():
+        text = with_figures(readme.read_text(), results)
+        with replacing(readme) as file:
+            file.write(text.encode())
+
+
+def with_figures(text: str, results: dict[str, Any]) -> str:
+    """The text with all figures that have bars between its two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{begin}\n{_figures(results['workloads'])}\n{end}{after}" if end else text
 
 
 def page(results: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import bars, data
 from benchmarks.__main__ import WORKLOADS
-from benchmarks.page import draw, page
+from benchmarks.page import BEGIN, END, draw, page, with_figures
 from benchmarks.rcv1 import packed_by
 from benchmarks.results import MET, NOT_MET, WORK_ALONE, Figure, Found, Row, about, as_json, verdict
 from benchmarks.side_by_side import Spread, interleaved, ratio
@@ -193,3 +193,24 @@ def test_an_animal_eats_by_its_kind(tmp_path):
         eats = animal.startswith("Herbivore") == food.startswith("Plant")
         assert label == ("1" if eats else "-1")
         assert len(others) == 20
+
+
+def test_the_docs_say_what_the_last_run_found():
+    results = json.loads((ROOT / "docs/performance.json").read_text())
+    assert (ROOT / "docs/performance.md").read_text() == page(results)
+    readme = (ROOT / "README.md").read_text()
+    assert with_figures(readme, results) == readme
+    assert all(workload["workload"] in readme for workload in results["workloads"][:6])
+    assert not results["about"]["small"]
+
+
+def test_figures_are_written_between_two_marks():
+    results = {"workloads": [as_json("eat", "", Found("t", [], FIGURES))]}
+    text = f"above\n{BEGIN}\nolder\n{END}\nbelow\n"
+    found = with_figures(text, results)
+    assert found.startswith(f"above\n{BEGIN}\n| workload")
+    assert found.endswith(f"|\n{END}\nbelow\n")
+    assert "6 times as fast as Vowpal Wabbit" in found
+    assert "older" not in found
+    assert with_figures(found, results) == found
+    assert with_figures("no marks", results) == "no marks"
