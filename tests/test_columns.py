@@ -373,6 +373,15 @@ def test_zeros_in_lists_are_left_out():
     assert list(batch.names) == ["b", "c"]
 
 
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.int64()])
+def test_the_numbers_of_names_in_lists_may_be_of_any_size(kind):
+    words = [f"word{k}" for k in range(128)]
+    place = pa.array([127, 0, 126], kind)
+    names = pa.ListArray.from_arrays([0, 2, 3], pa.DictionaryArray.from_arrays(place, words))
+    batch = from_arrow(lists(name=names), "data").batch
+    assert list(batch.names) == ["word127", "word0", "word126"]
+
+
 def test_nulls_in_lists_are_refused():
     with pytest.raises(DataError, match=r"^data: column 'key' has nulls: convert the data again$"):
         from_arrow(lists(key=pa.array([[1, 2], [None]], pa.list_(pa.uint64()))), "data")

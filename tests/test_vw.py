@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import reference_parsers as reference
 from dwindle.formats import keys, vw
 from dwindle.formats.block import Block
+from dwindle.formats.spans import GUESS, LONG
 from dwindle.hashing import key_of
+from dwindle.names import decoded
 
 INTERACTIONS = (("f", "g"), ("f", "f"), ("", "f"), ("g", "f", "g"), ("f", "f", "f"), ("", "g", "ü"))
 
@@ -241,6 +243,12 @@ def test_nothing_is_read_past_the_end_of_the_data():
                     data[:] = list(text)
                     vw.parse(Block(data, "data"), interactions=(("f", "g"),))
                     svmlight.parse(Block(data, "data"))
+        for n in range(100, 300):  # lines that are read the quick way end at each place before it
+            text = b"1 |f a:1 b\\n" * 40 + b"1 |ffffffff " + b"word:0.25 " * 30
+            text = text[: 440 + n]
+            data = memory[page - len(text) : page]
+            data[:] = list(text)
+            vw.parse(Block(data, "data"))
         print("alive")
     """
     run = subprocess.run(
@@ -503,3 +511,14 @@ def test_names_that_are_counts_are_counted_once_a_line():
     assert text.tobytes().decode() == "".join(expected)
     assert names[29_999] == "f\0" + "29999"
     assert len(bound) == len(names) + 1
+
+
+@pytest.mark.parametrize("n", [1, 3, 128])
+def test_names_are_whole_however_much_room_they_take(n):
+    """A guess of the room they take is as likely to be just right as wrong by a byte."""
+    room = GUESS * n + LONG
+    for total in (*range(room - 10, room + 3), 2 * room - 1, 2 * room, 5 * room):
+        sizes = [total // n + (k < total % n) for k in range(n)]
+        names = [chr(ord("a") + k % 26) * size for k, size in enumerate(sizes)]
+        batch = parse(f"1 | {' '.join(names)}\n").batch
+        assert decoded(*batch.names.spelled(np.arange(n))) == names

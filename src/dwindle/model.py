@@ -65,9 +65,7 @@ class Model:
             raise DivergedError(
                 "a weight is no longer finite: lower the rate or scale the features"
             )
-        # By weight, then by key: the order does not depend on where the table keeps a feature.
-        order = np.argsort(key)
-        order = order[np.argsort(-np.abs(weight[order]), kind="stable")][:keep]
+        order = heaviest_first(key, weight)[:keep]
         names = learner.table.names.of(key[order])
         settings = settings_of(learner)
         return cls(key[order], weight[order], names, learner.intercept, settings, dict(facts or {}))
@@ -166,6 +164,12 @@ class Model:
             about["settings"],
             about["facts"],
         )
+
+
+def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The order of features by weight, then by key: not by where a table happens to keep them."""
+    order = np.argsort(key)
+    return order[np.argsort(-np.abs(weight[order]), kind="stable")]
 
 
 def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:

@@ -348,7 +348,13 @@ class _Run:
             "peak_live": self.learner.table.peak,
             "loss": self.progress.mean_loss,
             "pass": self.pass_number,
-        } | self._measured()
+        } | self._weighed() | self._measured()
+
+    def _weighed(self) -> dict[str, Any]:
+        """Of how much importance the examples are, unless each counts as 1."""
+        assert self.progress is not None
+        weight = self.progress.weight
+        return {} if weight == self.progress.examples else {"importance": weight}
 
     def _measured(self) -> dict[str, Any]:
         """Of the best pass, if there is a holdout."""

@@ -18,6 +18,7 @@ COMMANDS = {
     "predict": "Print one prediction a line.",
     "evaluate": "Print how good a model is on labelled data.",
     "inspect": "Show what a model kept and what it was made with.",
+    "merge": "Make one model of several, trained on parts of the data.",
     "convert": "Write data as Arrow, svmlight or VW text.",
     "demo": "The paper's experiment in small, on data that is already here.",
 }

@@ -18,8 +18,8 @@ from dwindle.formats.numerals import number_of_word, number_of_words
 LANES = 128
 _TOGETHER = 16  # lanes are always read by so many, of which the last may be idle
 
-# Where the words of a lane stand, from the address of its first on: those of its name (see `begun`
-# and `ended`), then those of its value.
+# Where the words of a lane stand, from the address of its first on: those of its name (see
+# `fresh_state`, `long_state` and `ended`), then those of its value.
 STATE, LAST, TAIL, LENGTH, LOW, HIGH, VALUE_LENGTH, SIZE = range(0, 8 * 8 * LANES, 8 * LANES)
 
 _LARGEST: Any = float32(3.4028234663852886e38)
@@ -48,9 +48,15 @@ def is_plain(value: Any) -> bool:
 
 
 @helper
+def _whole(n: int) -> int:
+    """So many lanes are read where n are wanted."""
+    return (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+
+
+@helper
 def put_keys(lanes: int, n: int, key: int) -> None:
     """The keys of n features stand at address ``key``, and whatever after them."""
-    n = (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+    n = _whole(n)
     state, last = carray(_words(lanes + STATE), n), carray(_words(lanes + LAST), n)
     tail, length = carray(_words(lanes + TAIL), n), carray(_words(lanes + LENGTH), n)
     keys = carray(_words(key), n)
@@ -61,7 +67,7 @@ def put_keys(lanes: int, n: int, key: int) -> None:
 @helper
 def put_ones(n: int, x: int) -> None:
     """The values of n features without one stand at address ``x``, and whatever after them."""
-    n = (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+    n = _whole(n)
     values = carray(_singles(x), n)
     for f in range(uint64(n)):
         values[f] = float32(1.0)
@@ -73,7 +79,7 @@ def put_values(lanes: int, n: int, longest: int, x: int) -> bool:
 
     The ``longest`` has so many bytes. Returns whether some is not plain, or 0.
     """
-    whole = (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
+    whole = _whole(n)
     low, high = carray(_words(lanes + LOW), whole), carray(_words(lanes + HIGH), whole)
     length, values = carray(_words(lanes + VALUE_LENGTH), whole), carray(_singles(x), whole)
     odd: Any = False

@@ -1,8 +1,8 @@
 """What the kernels that read text are made of: bytes, words of eight of them, and lines.
 
 The helpers know the text by its address, because an array handed from one to the next would be
-reference-counted for each feature: measured, at half the speed or less. So is what they put down
-for a kernel; only the kernels write into arrays.
+reference-counted for each feature: measured, at half the speed or less. What they put down for a
+kernel is known by its address too; only the kernels write into arrays.
 Positions are offsets into the text, and a range of bytes goes up to, not including, its end.
 """
 
@@ -16,7 +16,7 @@ from numba import float64, int64, types, uint64
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled_with, helper
+from dwindle._jit import compiled_with, helper, inlined
 from dwindle.formats.block import Block
 
 # Compiles a kernel that reads text: these are the files that it may call into.
@@ -24,7 +24,7 @@ _HERE = Path(__file__).parent
 text_kernel = compiled_with(
     *(
         _HERE / f"{name}.py"
-        for name in ("scan", "keys", "numerals", "lanes", "vw_parts", "../hashing")
+        for name in ("scan", "keys", "numerals", "lanes", "vw_parts", "vw_faults", "../hashing")
     )
 )
 
@@ -291,8 +291,8 @@ def token_end(text: int, begin: int, end: int) -> int:
 # Stops: where names and values end
 
 WINDOW = 1024  # bytes whose stops are found at once
-AHEAD = 4 * 8  # bytes of stops: a kernel asks for more before it has fewer
-ROOM_FOR_STOPS = AHEAD + 8 * (WINDOW + 64)
+AHEAD = 4 * 8  # bytes of stops: of '|', ':', a carriage return and the newline, at most, in turn
+ROOM_FOR_STOPS = AHEAD + 8 * (WINDOW + 8)  # they are written eight at a time
 
 
 @helper
@@ -325,3 +325,19 @@ def more_stops(text: int, base: int, end: int, stops: int, first: int, last: int
                 to += 8
         to = after
     return to
+
+
+@inlined
+def refilled(
+    text: int, stopped: int, quick: int, stops: int, p: int, last: int, few: int
+) -> tuple[int, int, int, int]:
+    """(stopped, p, last, few): from address ``p`` on there are stops again, if there are any more.
+
+    All stops before ``stopped`` are known, up to the address ``last``; from ``few`` on there may be
+    fewer than a kernel needs at once.
+    """
+    while p >= few:
+        last = more_stops(text, stopped, quick, stops, p, last)
+        stopped, p = stopped + WINDOW, stops
+        few = last - AHEAD if stopped < quick else last + AHEAD
+    return stopped, p, last, few

@@ -135,7 +135,7 @@ def _count(n: int, out: int, to: int, room: int) -> int:
 
 @helper
 def _name_end(text: int, begin: int, end: int) -> int:
-    """Where a name that starts at ``begin`` ends: at a space, tab, colon, bar or line's end."""
+    """Where a name that starts at ``begin`` ends, in a text: `end_of_name`, or with its line."""
     i = begin
     while i < end:
         if i + 8 <= end:
@@ -243,7 +243,7 @@ def _spell(
                 n_unnamed += _unnamed(text, counted_to, place[own])
                 counted_to = place[own]
             to = _feature(text, end, place[own], n_unnamed, out, to, room)
-        if to > room:
+        if to + 8 > room:  # then a piece may be missing: see `_copied`
             return w
     bound[len(where)] = to
     return len(where)

@@ -12,25 +12,11 @@ from numpy.typing import NDArray
 
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
-from dwindle.formats.faults import (
-    listed,
-    room_for,
-    unsure_numbers,
-)
-from dwindle.formats.lanes import (
-    LANES,
-)
-from dwindle.formats.lanes import SIZE as LANES_SIZE
+from dwindle.formats import lanes as side_by_side
+from dwindle.formats.faults import listed, room_for, unsure_numbers
 from dwindle.formats.memory import Memory
-from dwindle.formats.numerals import (
-    known_numbers,
-)
-from dwindle.formats.scan import (
-    ROOM_FOR_STOPS,
-    UNSURE,
-    opened,
-    size_of,
-)
+from dwindle.formats.numerals import known_numbers
+from dwindle.formats.scan import ROOM_FOR_STOPS, UNSURE, opened, size_of
 from dwindle.formats.spans import Spans, Tags
 from dwindle.formats.vw_faults import why
 from dwindle.formats.vw_lines import MOST_SEEN, SEEN_SIZE, Members, Plan, Rows, read
@@ -65,10 +51,10 @@ def parse(
     n_products = size.separators if interactions else 0  # a guess
     known = known_numbers({})
     faults = room_for(size.lines)
-    lanes, stops = np.zeros(LANES_SIZE // 8, np.uint64), np.empty(ROOM_FOR_STOPS // 8, np.int64)
+    lanes, stops = np.zeros(side_by_side.SIZE // 8, np.uint64), np.empty(ROOM_FOR_STOPS // 8, np.int64)
     seen = np.zeros(MOST_SEEN * SEEN_SIZE // 8, np.int64)
+    rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
     while True:
-        rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
         n, n_features, n_sections, n_found, n_faults, has_base, has_tag = read(
             text,
             begin,
@@ -83,11 +69,16 @@ def parse(
             seen.ctypes.data,
             stops.ctypes.data,
         )
-        unsure = len(known) == 1 and (faults.what[:n_faults] == UNSURE).any()
+        none_known = len(known) == 1
+        unsure = none_known and (faults.what[:n_faults] == UNSURE).any()
         if not unsure and n_found <= n_products:
             break
-        n_products = max(n_products, n_found)
-        known = unsure_numbers(data, faults, n_faults) if unsure else known
+        if unsure:
+            known = unsure_numbers(data, faults, n_faults)
+        if n_found > n_products:
+            n_products = n_found
+            del rows  # so that its memory is given out again
+            rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
     batch = Batch(
         rows.start[: n + 1],
         rows.key[:n_features],
@@ -124,7 +115,7 @@ def _room_for(
     memory: Memory, n_lines: int, n_features: int, n_sections: int, n_products: int
 ) -> Rows:
     """Arrays for at most so many; what is not filled costs no memory."""
-    n = n_features + n_products + LANES
+    n = n_features + n_products + side_by_side.LANES
     return Rows(
         start=memory.empty(n_lines + 1, np.int64),
         label=memory.empty(n_lines, np.float32),

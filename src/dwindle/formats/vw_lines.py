@@ -35,11 +35,8 @@ from dwindle.formats.lanes import (
     put_ones,
     put_values,
 )
-from dwindle.formats.numerals import (
-    short_number,
-)
+from dwindle.formats.numerals import short_number
 from dwindle.formats.scan import (
-    AHEAD,
     BAR,
     COLON,
     FINE,
@@ -48,24 +45,19 @@ from dwindle.formats.scan import (
     SPACE,
     TAB,
     UNSURE,
-    WINDOW,
     ZERO,
     byte,
     half,
     line_end,
-    more_stops,
     oddity,
     put_word,
     quick_end,
+    refilled,
     text_kernel,
     token_end,
     word,
 )
-from dwindle.formats.vw_faults import (
-    CROWD,
-    MOST_PRODUCTS,
-    PRODUCT,
-)
+from dwindle.formats.vw_faults import CROWD, MOST_PRODUCTS, PRODUCT
 from dwindle.formats.vw_parts import NO_SCALE, feature, head, header
 
 _ONE = uint64(ZERO + 1)
@@ -87,7 +79,7 @@ class Plan(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The arrays that the kernel fills; `Spans` explains the last four."""
+    """The arrays that the kernel fills; `Spans` explains place, first, bar and factor."""
 
     start: NDArray[np.int64]
     label: NDArray[np.float32]
@@ -175,7 +167,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
 
     Returns how many examples, features, namespaces, products and faults there are, and whether some
     example has a base and some a tag. From the first line on whose products there is no room for,
-    products are only counted, and at most so many there are.
+    products are only counted, or rather how many there may be at most.
     """
     start, label, importance, base, tag, tag_end, lines = rows[:7]
     key, x, place, first, bar, group, factor = rows[7:]
@@ -196,10 +188,9 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
         # What stands before the first '|': most often a number and a space.
         quick_head = False
         if plain:
-            while p >= few:
-                last_stop = more_stops(text, stopped, quick, stops, p, last_stop)
-                stopped, p = stopped + WINDOW, stops
-                few = last_stop - AHEAD if stopped < quick else last_stop + AHEAD
+            stopped, p, last_stop, few = refilled(
+                text, stopped, quick, stops, p, last_stop, few
+            )
             i = int64(word(p))
             if half(text + i) & uint64(0xFFFF) == _SPACE_BAR and i - begin < 16:
                 quick_head, label[n] = short_number(text, begin, i)
@@ -218,10 +209,9 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
             plain &= what == FINE
             while plain and int64(word(p)) < i:
                 p += 8
-                while p >= few:
-                    last_stop = more_stops(text, stopped, quick, stops, p, last_stop)
-                    stopped, p = stopped + WINDOW, stops
-                    few = last_stop - AHEAD if stopped < quick else last_stop + AHEAD
+                stopped, p, last_stop, few = refilled(
+                    text, stopped, quick, stops, p, last_stop, few
+                )
         # The quick way, as long as all is plain: LANES features at a time.
         first_bar, j, going = i, 0, plain
         likely, is_special = seen, uint64(0)
@@ -230,10 +220,9 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
             m, s_first, longest, special = 0, s, -1, is_special
             c = SPACE
             while m < LANES:
-                while p >= few:
-                    last_stop = more_stops(text, stopped, quick, stops, p, last_stop)
-                    stopped, p = stopped + WINDOW, stops
-                    few = last_stop - AHEAD if stopped < quick else last_stop + AHEAD
+                stopped, p, last_stop, few = refilled(
+                    text, stopped, quick, stops, p, last_stop, few
+                )
                 stop = int64(word(p))
                 c = byte(text + stop)
                 if stop > i:
@@ -250,13 +239,13 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                     m += 1
                     if c == COLON:
                         p += 8
-                        value = stop + 1
+                        value_at = stop + 1
                         stop = int64(word(p))
                         c = byte(text + stop)
-                        put_word(lane + LOW, word(text + value))
-                        put_word(lane + HIGH, word(text + value + 8))
-                        put_word(lane + VALUE_LENGTH, uint64(stop - value))
-                        longest = max(longest, stop - value)
+                        put_word(lane + LOW, word(text + value_at))
+                        put_word(lane + HIGH, word(text + value_at + 8))
+                        put_word(lane + VALUE_LENGTH, uint64(stop - value_at))
+                        longest = max(longest, stop - value_at)
                     else:
                         put_word(lane + LOW, _ONE)
                         put_word(lane + VALUE_LENGTH, uint64(1))

@@ -9,15 +9,8 @@ from typing import Any
 from numba import float32, uint64
 
 from dwindle._jit import helper
-from dwindle.formats.keys import (
-    key_of_name,
-    key_of_number,
-    xxh64,
-)
-from dwindle.formats.numerals import (
-    is_never_finite,
-    number,
-)
+from dwindle.formats.keys import key_of_name, key_of_number, xxh64
+from dwindle.formats.numerals import is_never_finite, number
 from dwindle.formats.scan import (
     BAR,
     COLON,

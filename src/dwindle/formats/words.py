@@ -80,7 +80,7 @@ class Names(Lazy):
 
     def spelled(self, where: NDArray[np.int64]) -> Spelled:
         """The names at these places as one text; those that Arrow has, without a string of each."""
-        place = self._place[where]
+        place = self._place[where].astype(np.int64)  # Arrow's may be too narrow for one more
         if not isinstance(self._words.name, pa.Array) or (place < 0).any():
             return spelled([self._at(k) for k in where.tolist()], np.arange(len(where)))
         known, text = _text_of(self._words.name)

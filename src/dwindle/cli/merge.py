@@ -1,0 +1,40 @@
+"""``dwindle merge``: the face of `dwindle.merging.merge`."""
+
+import json
+
+import click
+
+from dwindle.cli.options import told_in_one_line
+from dwindle.words import counted
+
+
+@click.command(name="merge")
+@click.argument("models", nargs=-1, required=True)
+@click.option("--model", "-m", required=True, help="The file to write.")
+@click.option("--keep", type=click.IntRange(0), help="Keep so many features, the heaviest.")
+@click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@told_in_one_line
+def command(
+    models: tuple[str, ...], *, model: str, keep: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Write one model that is the mean of MODELS.
+
+    They were trained on parts of the data, with the same loss and the same kinds of features. Each
+    counts by the importance of its examples; a feature that it did not keep counts as 0.
+
+    \b
+    Example:
+      dwindle merge monday.parquet tuesday.parquet --model week.parquet --keep 1000
+    """
+    from dwindle.merging import merge
+
+    done = merge(models, model, keep=keep)
+    if as_json:
+        click.echo(json.dumps(done._asdict()))
+    elif not quiet:
+        click.echo(
+            f"{counted(done.parts, 'model')} of {counted(done.examples, 'example')}: "
+            f"{counted(done.kept, 'feature')} kept, written in {done.model_bytes:,} bytes",
+            err=True,
+        )

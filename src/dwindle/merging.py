@@ -1,0 +1,130 @@
+"""One model of several that were trained on parts of the data, by different machines say.
+
+Each weight is the mean of those of the parts, by the importance n of the examples that each part
+was trained on; a feature that a part did not keep counts there as 0:
+
+    w = (n_1 w_1 + n_2 w_2 + ...) / (n_1 + n_2 + ...).
+
+What is added up are n and n w, so it does not matter in which order or groups models are merged:
+merged([merged([a, b]), c]) is merged([a, b, c]), up to rounding, if none but the last is cut.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle.errors import DataError
+from dwindle.files import check_apart
+from dwindle.model import Model, heaviest_first, load_models, save_models
+from dwindle.names import Text
+
+# What parts must have in common, and what of it is said of the merged model.
+SETTINGS = ("loss", "intercept", "scaled")
+FACTS = ("labels", "classes", "reading", "columns", "n_features")
+
+
+class Merged(NamedTuple):
+    """What was merged, and what came of it."""
+
+    parts: int
+    examples: int
+    kept: int
+    model_bytes: int
+
+
+def merge(
+    paths: Sequence[str],
+    model_path: str | os.PathLike[str],
+    *,
+    keep: int | None = None,
+) -> Merged:
+    """Write the mean of the models in these files, with ``keep`` only the heaviest features."""
+    check_apart(model_path, paths)
+    parts = [load_models(path) for path in paths]
+    for path, part in zip(paths, parts, strict=True):
+        _check(Path(path).name, part[0], Path(paths[0]).name, parts[0][0])
+        if len(part) != len(parts[0]):  # it has no classes to tell that by
+            raise DataError(f"{path}: has {len(part)} models, and {paths[0]} {len(parts[0])}")
+    each = [merged(models, keep) for models in zip(*parts, strict=True)]
+    size = each[0].save(model_path) if len(each) == 1 else save_models(model_path, each)
+    return Merged(len(parts), each[0].facts["examples"], sum(map(len, each)), size)
+
+
+def merged(models: Sequence[Model], keep: int | None = None) -> Model:
+    """The mean of models that predict the same thing, with ``keep`` only the heaviest features.
+
+    >>> one = Model(np.array([1, 2], np.uint64), np.array([4.0, -2.0]), Text.of(["a", "b"]), 1.0,
+    ...             {}, {"examples": 100})
+    >>> other = Model(np.array([2], np.uint64), np.array([2.0]), Text.of(["b"]), 2.0,
+    ...               {}, {"examples": 300})
+    >>> both = merged([one, other])
+    >>> both.weights(), both.intercept, both.facts["examples"]
+    ({'a': 1.0, 'b': 1.0}, 1.75, 400)
+    """
+    importance = np.array([_importance(model) for model in models])
+    total = float(importance.sum())
+    if total <= 0.0:
+        raise DataError("the models have learned from nothing that counts: there is no mean")
+    share = importance / total
+    key, first, which = np.unique(
+        np.concatenate([model.key for model in models]), return_index=True, return_inverse=True
+    )
+    parts = [s * model.weight for s, model in zip(share, models, strict=True)]
+    weight = np.bincount(which, np.concatenate(parts), len(key))
+    order = heaviest_first(key, weight)[:keep]
+    order = order[weight[order] != 0.0]  # weights may cancel each other out
+    return Model(
+        key[order],
+        weight[order],
+        Text(*_joined([model.names for model in models]).spelled(first[order])),
+        float(share @ [model.intercept for model in models]),
+        models[0].settings,
+        _facts(models, importance),
+    )
+
+
+def _joined(names: Sequence[Text]) -> Text:
+    """All names, one after the other."""
+    size = np.concatenate([np.diff(each.bound) for each in names])
+    bound: NDArray[np.int64] = np.zeros(len(size) + 1, np.int64)
+    np.cumsum(size, out=bound[1:])
+    return Text(bound, np.concatenate([each.text for each in names]))
+
+
+def _importance(model: Model) -> float:
+    """Of all examples that a model was trained on; unless it says otherwise, each counts as 1."""
+    facts = model.facts
+    if "examples" not in facts:
+        raise DataError("a model that does not say how many examples it is of cannot be merged")
+    return float(facts.get("importance", facts["examples"]))
+
+
+def _facts(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[str, Any]:
+    facts = {name: models[0].facts[name] for name in FACTS if name in models[0].facts}
+    facts["examples"] = sum(model.facts["examples"] for model in models)
+    total = float(importance.sum())
+    if total != facts["examples"]:
+        facts["importance"] = total
+    facts["parts"] = sum(model.facts.get("parts", 1) for model in models)
+    if all("loss" in model.facts for model in models):
+        loss = [model.facts["loss"] for model in models]
+        facts["loss"] = float(importance @ loss) / total
+    return facts
+
+
+def _check(name: str, model: Model, first_name: str, first: Model) -> None:
+    """Refuse a model that predicts something else, or by other features, than the first."""
+    for where, names in (("settings", SETTINGS), ("facts", FACTS)):
+        here, there = getattr(model, where), getattr(first, where)
+        for what in names:
+            if here.get(what) != there.get(what):
+                raise DataError(
+                    f"{name}: cannot be merged with {first_name}: its {what.replace('_', ' ')} is "
+                    f"{here.get(what)}, not {there.get(what)}"
+                )
+    if "examples" not in model.facts:
+        raise DataError(f"{name}: does not say how many examples it is of, so it cannot be merged")
