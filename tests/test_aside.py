@@ -43,3 +43,19 @@ def test_closing_leaves_undone_what_has_not_begun():
     threading.Timer(0.05, free.set).start()
     aside.close()
     assert done == []
+
+
+def test_work_that_was_being_waited_for_when_interrupted_is_still_waited_for(monkeypatch):
+    aside, free, done = Aside(), threading.Event(), []
+    aside.do(lambda: (free.wait(), done.append(1)))
+
+    def interrupted(_futures):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("dwindle.aside.wait", interrupted)
+        aside.wait()
+    threading.Timer(0.05, free.set).start()
+    aside.wait()
+    assert done == [1]
+    aside.close()

@@ -2,8 +2,12 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ from dwindle import DataError
 from dwindle.choices import LOSSES
 from dwindle.metrics import accuracy, auc
 from dwindle.predicting import evaluate, predict
+from dwindle.stream import Reading
 from dwindle.training import Training, train
 
 RNG = np.random.default_rng(0)
@@ -150,3 +155,36 @@ def test_the_lines_say_what_the_numbers_are(models, tmp_path):
     assert json.loads(said)["auc"] is None
     assert lines(models / "quantile", models / "quantile.vw")[3].startswith("coverage      0.")
     assert lines(models / "poisson", models / "poisson.vw")[3].startswith("RMSE          ")
+
+
+def test_predictions_come_in_order_up_to_the_line_that_cannot_be_read(tmp_path):
+    data = write(tmp_path / "data.vw", LABELS["logistic"])
+    train([data], tmp_path / "model", Training())
+    whole = [part.prediction for part in predict(tmp_path / "model", [data])]
+    lines = Path(data).read_text().splitlines(keepends=True)
+    lines[500] = "1 | a:b:c\n"
+    bad = tmp_path / "bad.vw"
+    bad.write_text("".join(lines))
+    found = []
+    with pytest.raises(DataError, match=r"bad.vw:501: second ':'"):
+        found.extend(
+            part.prediction
+            for part in predict(tmp_path / "model", [str(bad)], Reading(block_size=2000))
+        )
+    found = np.concatenate(found)
+    assert len(found) > 400
+    assert np.array_equal(found, np.concatenate(whole)[: len(found)])
+
+
+def test_predictions_that_are_left_unfinished_leave_no_thread_and_no_open_file(tmp_path):
+    data = write(tmp_path / "data.vw", LABELS["logistic"])
+    train([data], tmp_path / "model", Training())
+    before = threading.active_count()
+    parts = predict(tmp_path / "model", [data], Reading(block_size=500))
+    next(parts)
+    parts.close()
+    begin = time.monotonic()
+    while threading.active_count() > before and time.monotonic() < begin + 10:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+    assert not any(data in os.path.realpath(f"/proc/self/fd/{f}") for f in os.listdir("/proc/self/fd"))

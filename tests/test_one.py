@@ -1,20 +1,25 @@
 """One example at a time is the same as a batch of one, to the bit, and as strict."""
 
 import copy
+import gc
 import math
 import pickle
 import subprocess
 import sys
+import threading
+import weakref
 from collections import Counter, OrderedDict, UserDict, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numba import typeof
 
 from dwindle import (
     Adaptive,
@@ -33,8 +38,9 @@ from dwindle import (
     Truncation,
     Unshrunk,
 )
-from dwindle.clock import WINDOW
+from dwindle.clock import FIRST, WINDOW
 from dwindle.one import JOINED, NUMBERS
+from dwindle.standing import Standing
 
 LEARNERS = [
     lambda: Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3),
@@ -281,6 +287,56 @@ def test_threads_that_predict_at_once_do_not_disturb_each_other():
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(20))) == [{p} for p in expected]
+
+
+def test_a_thread_that_predicts_while_another_learns_finds_a_learner_that_was_there():
+    learner = Learner(Squared(), Truncation(1e-3), Plain(), 0.1, intercept=False)
+    done = threading.Event()
+
+    def look():
+        found = set()
+        while not done.is_set():
+            found.add(learner.predict_one({"same": 1}))
+        return found
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            seen = pool.submit(look)
+            between = {learner.predict_one({"same": 1})}
+            for i in range(5 * FIRST):  # past several windows of the clock and sizes of the table
+                learner.learn_one({"same": 1, f"once{i}": 1}, i % 5)
+                between.add(learner.predict_one({"same": 1}))
+            done.set()
+            assert seen.result() <= between
+    finally:
+        done.set()
+        sys.setswitchinterval(before)
+
+
+def test_a_learner_that_is_dropped_gives_its_table_back_at_once():
+    learner = Learner()
+    learner.learn_one({"a": 1}, 1)
+    cells = weakref.ref(learner.table.cells)
+    gc.disable()
+    try:
+        del learner
+        assert cells() is None
+    finally:
+        gc.enable()
+
+
+def test_classes_of_the_same_name_and_fields_are_not_taken_for_each_other():
+    def one():
+        class Same(NamedTuple):
+            x: float
+
+        return Same(1.0)
+
+    this, other = one(), one()
+    assert str(typeof(this)) == str(typeof(other))
+    assert Standing(typeof(this)) == Standing(typeof(this)) != Standing(typeof(other))
 
 
 def test_probabilities_are_the_logistic_of_the_prediction():

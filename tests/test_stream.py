@@ -178,3 +178,34 @@ def test_a_reading_that_is_left_unfinished_is_closed_wherever_the_collector_find
         [sys.executable, "-c", LEFT, path], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stdout == "closed\n", done.stderr
+
+
+OWN = """
+import gc, time
+from dwindle.stream import ahead
+
+class Holder:
+    pass
+
+def items():
+    yield 1
+    time.sleep(0.2)  # until nobody wants more
+    gc.collect()
+    yield 2
+
+holder = Holder()
+holder.itself = holder
+holder.items = ahead(items())
+gc.disable()
+next(holder.items)
+del holder
+time.sleep(0.4)
+print("closed")
+"""
+
+
+def test_a_reading_may_be_closed_by_a_thread_that_it_would_wait_for():
+    done = subprocess.run(
+        [sys.executable, "-c", OWN], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "closed\n", done.stderr

@@ -16,9 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dwindle import DataError, Learner, Logistic, Truncation
+from dwindle import DataError, DivergedError, Learner, Logistic, Truncation
 from dwindle.choices import LOSSES
 from dwindle.model import Model
+from dwindle.progress import Progress
 from dwindle.stream import Reading
 from dwindle.training import Interrupted, Training, train
 
@@ -68,6 +69,53 @@ def dwindle(*args, stdin=None, check=True):
     if check:
         assert done.returncode == 0, done.stderr.decode()
     return done
+
+
+def test_figures_are_whole_though_another_thread_measures_them(data, tmp_path, monkeypatch):
+    def run(name, stop_after=None):
+        rows, batches = [], []
+        training = Training(**SETTINGS, reading=Reading(block_size=10_000))
+        stopping = lambda: len(batches) == stop_after  # noqa: E731
+        options = {"on_row": rows.append, "on_batch": batches.append, "resume": True}
+        try:
+            summary = train([str(data)], tmp_path / name, training, stopping=stopping, **options)
+        except Interrupted:
+            more, summary = run(name)
+            return rows + more, summary
+        return rows, summary
+
+    def figures(summary):
+        return summary.loss, summary.auc, summary.best_constant_loss, summary.examples
+
+    rows, summary = run("plain")
+    measure = Progress.measure
+    monkeypatch.setattr(Progress, "measure", lambda *given: (time.sleep(0.02), measure(*given)))
+    for stop_after in (None, 7):
+        slow_rows, slow = run(f"slow{stop_after}", stop_after)
+        assert slow_rows == rows
+        assert figures(slow) == figures(summary)
+
+
+def test_what_goes_wrong_in_measuring_ends_the_run_and_writes_no_model(
+    data, tmp_path, monkeypatch
+):
+    def fail(*_):
+        raise DivergedError("there is no such figure")
+
+    monkeypatch.setattr(Progress, "measure", fail)
+    with pytest.raises(DivergedError, match="no such figure"):
+        train([str(data)], tmp_path / "m", Training())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_best_constant_does_not_depend_on_the_blocks(tmp_path):
+    path = tmp_path / "data.vw"
+    path.write_text("".join(f"{(-1) ** (i * i // 3)} 0.{i % 9 + 1} | a\n" for i in range(4000)))
+    losses = set()
+    for size in (100, 1000, 2**21):
+        training = Training(reading=Reading(block_size=size))
+        losses.add(train([str(path)], tmp_path / "m", training).best_constant_loss)
+    assert len(losses) == 1
 
 
 @pytest.mark.parametrize("size", [100, 1000, 77_777, 2**21])

@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, typeof, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from dwindle._stored import Store
 from dwindle.registry import bodies, sources
 
+try:
+    from dwindle._stored import Store
+except ImportError:  # a Numba whose inside is other than the one we know: its own way is slower
+    from numba.core.caching import FunctionCache as Store  # type: ignore[assignment]
+
 _HERE = Path(__file__)
+_OURS = b"".join(_HERE.with_name(name).read_bytes() for name in (_HERE.name, "_stored.py"))
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -66,7 +71,7 @@ def _stamped(function: pytypes.FunctionType, *code: bytes, compile_: Any = compi
     clone = pytypes.FunctionType(
         f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__
     )
-    digest = sha256(_HERE.read_bytes() + b"".join(code)).hexdigest()
+    digest = sha256(_OURS + b"".join(code)).hexdigest()
     clone.__qualname__, clone.__module__ = f"{f.__qualname__}_{digest[:16]}", f.__module__
     clone.__doc__ = f.__doc__
     return compile_(clone)
@@ -81,16 +86,6 @@ def compiled_with(*files: Path) -> Callable[[Callable[..., Any]], Any]:
         return _stamped(function, *code)
 
     return compile_with
-
-
-def direct(kernel: Any, *args: Any) -> Callable[..., Any]:
-    """The machine code of a kernel for arguments like these, which must be of these very types.
-
-    For calls that are many and short: Numba does not look at each argument's type any more, which
-    for a learner's takes 4 us.
-    """
-    entry: Callable[..., Any] = kernel.compile(tuple(map(typeof, args)))
-    return entry
 
 
 class Kernel:

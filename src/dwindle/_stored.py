@@ -24,10 +24,13 @@ class _Stored(CompileResultCacheImpl):
 
     def reduce(self, data: Any) -> Any:
         """What is written of a compiled kernel."""
-        (name, kind, (machine_code, _)), function, *rest = super().reduce(data)
-        entry = f'@"{function.llvm_cpython_wrapper_name}"'
-        stub = parse_assembly(f"define void {entry}() {{ ret void }}").as_bitcode()
-        return ((name, kind, (machine_code, stub)), function, *rest)
+        match super().reduce(data):
+            case ((name, kind, (machine_code, _)), function, *rest):
+                entry = f'@"{function.llvm_cpython_wrapper_name}"'
+                stub = parse_assembly(f"define void {entry}() {{ ret void }}").as_bitcode()
+                return ((name, kind, (machine_code, stub)), function, *rest)
+            case other:  # of a Numba that we do not know
+                return other
 
 
 class _File(IndexDataCacheFile):

@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 DEPTH = 4  # pieces of work that wait
@@ -29,12 +29,16 @@ class Aside:
         """Soon this will be done; what is given must not change until then."""
         self._waiting.append(self._thread.submit(work, *given))
         if len(self._waiting) > DEPTH:
-            self._waiting.popleft().result()
+            self._wait_for_first()
 
     def wait(self) -> None:
         """All of it is done."""
         while self._waiting:
-            self._waiting.popleft().result()
+            self._wait_for_first()
+
+    def _wait_for_first(self) -> None:
+        wait([self._waiting[0]])  # an interrupt here leaves it among those to be waited for
+        self._waiting.popleft().result()
 
     def close(self) -> None:
         """What has not begun is not done any more."""

@@ -116,10 +116,12 @@ class Learner:
         base = _base(batch)
         prediction = np.zeros(batch.n_examples)
         longest = int(np.diff(batch.start).max(initial=0))
-        slots, fresh = np.empty(longest, np.uint64), np.empty(len(batch.key), np.int64)
+        slots, fresh = np.empty(longest, np.uint64), np.empty(0, np.int64)
         with Held() as interrupt:
             i = 0
             while i < batch.n_examples and not interrupt.asked:
+                if len(fresh) < min(self.table.room, len(batch.key)):  # no more can be new
+                    fresh = np.empty(min(self.table.room, len(batch.key)), np.int64)
                 i = self._go_on(batch, i, label, importance, base, slots, fresh, prediction)
         return prediction
 
@@ -160,8 +162,9 @@ class Learner:
             if len(features) > one.room:
                 one.make_room(2 * len(features))
                 table.names.expect(one.room)
+            place = id(features)  # after a call, and not from here on, another thread may go on
             laid = one.laid(clock, table)
-            now = id(features), label, importance, clock.at, table.used, table.peak, laid.words
+            now = place, label, importance, clock.at, table.used, table.peak, laid.words
             became, clock.at, table.used, table.peak, p = one.learn[now]
             if became == LEARNED:
                 return p
@@ -193,8 +196,9 @@ class Learner:
         if type(features) in DICTS:
             if len(features) > one.room:
                 one.make_room(2 * len(features))
+            place = id(features)  # as in `learn_one`
             laid = one.laid(clock, self.table)
-            predicted, p = one.predict[id(features), clock.at, laid.words]
+            predicted, p = one.predict[place, clock.at, laid.words]
             if predicted:
                 return p
         return float(self.predict(Batch.from_dicts([features]))[0])
@@ -225,7 +229,8 @@ class Learner:
 
     def next_pass(self) -> None:
         """The data begins anew: from here on the rate is lower by the schedule's pass_decay."""
-        self._wind(next_pass=True)
+        with Held():
+            self._wind(next_pass=True)
 
     def rest(self, n_steps: int = 1) -> None:
         """Let steps pass without an example: the pulls go on, nothing is learned.
@@ -235,10 +240,11 @@ class Learner:
         it into the last update. A longer rest clears away what the last examples brought: with
         K = 1 a weight keeps the step of its last example for some 1/g steps, whatever it is worth.
         """
-        while n_steps > 0:
-            if self.clock.spent:
-                self._wind()
-            n_steps -= self.clock.skip(n_steps)
+        with Held() as interrupt:
+            while n_steps > 0 and not interrupt.asked:
+                if self.clock.spent:
+                    self._wind()
+                n_steps -= self.clock.skip(n_steps)
 
     @contextmanager
     def resting(self, n_steps: int) -> Iterator["Learner"]:
@@ -261,7 +267,8 @@ class Learner:
         It happens by itself when the table runs full. With the adaptive update a feature swept
         and seen again starts with a fresh rate; with the others, sweeping never changes a weight.
         """
-        self.table.sweep()
+        with Held():
+            self.table.sweep()
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings and plain arrays; a copy made of them goes on to the bit."""

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types, uint64
@@ -288,11 +289,15 @@ class One:
     def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...]) -> Any:
         """What the attribute of this name asks until there is code for it: to compile it."""
 
+        whose = ref(self)  # not itself: what holds itself is freed late, and it holds the table
+
         def first(given: Given) -> Any:
-            made: Any = kernel.of(*self._made_of[-3:])
-            code = made.compile((_tuple((*kinds, self._kind)),))
+            one = whose()
+            assert one is not None
+            made: Any = kernel.of(*one._made_of[-3:])  # noqa: SLF001  (its own)
+            code = made.compile((_tuple((*kinds, one._kind)),))  # noqa: SLF001
             found = asked(code)
-            setattr(self, name, found)
+            setattr(one, name, found)
             return found[given]
 
         return first
@@ -324,9 +329,8 @@ class One:
                 and desk.register is table.seen.register
             ):
                 return found
-        capacity = table.room + table.used
         desk = Desk(
-            *(table.cells, capacity, clock.pulled, clock.rate, clock.before, clock.size),
+            *(table.cells, table.capacity, clock.pulled, clock.rate, clock.before, clock.size),
             *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
         )
         self._kind = self._kind or Standing(_typeof(desk))

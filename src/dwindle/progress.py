@@ -65,19 +65,22 @@ class LabelCounts:
     def add(self, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
         """These labels were seen; those of importance 0 are none."""
         known = list(self.weight)[:FEW]
-        values, weights = np.array(known, np.float32), np.zeros(len(known))
-        n_others = _weigh(label, importance, values, weights)
-        for value, weight in zip(known, weights.tolist(), strict=True):
-            self.weight[value] += weight
+        values, weights = np.array(known, np.float32), np.array([*map(self.weight.get, known)])
+        n_others = _weigh(label, importance, values, weights)  # in order, whatever the batches
+        self.weight |= zip(known, weights.tolist(), strict=True)
         if not n_others:
             return
         others = (importance > 0) & ~np.isin(label, values)
         label, importance = label[others], importance[others]
         distinct, place = np.unique(label, return_inverse=True)
-        added = np.bincount(place, importance, len(distinct))
-        for value, weight in zip(distinct.tolist(), added.tolist(), strict=True):
-            near = value if len(self.weight) < MANY else float(f"{value:.3g}")
-            self.weight[near] = self.weight.get(near, 0.0) + weight
+        total = np.array([self.weight.get(value, 0.0) for value in distinct.tolist()])
+        np.add.at(total, place, importance)
+        for value, weight in zip(distinct.tolist(), total.tolist(), strict=True):
+            if value in self.weight or len(self.weight) < MANY:
+                self.weight[value] = weight
+            else:
+                near = float(f"{value:.3g}")
+                self.weight[near] = self.weight.get(near, 0.0) + weight
 
     def best_constant(self, loss: Any) -> tuple[float, float]:
         """The constant with the least mean loss, and that loss: every loss here is convex."""

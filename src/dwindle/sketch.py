@@ -7,7 +7,7 @@ import numpy as np
 from numba import uint8, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled, leading_zeros
+from dwindle._jit import compiled_with, leading_zeros
 
 BITS = 14  # 2^14 registers: a standard error of 1.04 / 2^7 = 0.8 %
 
@@ -27,7 +27,7 @@ def observe(register: Any, key: Any) -> None:
             register[place] = uint8(rank)
 
 
-_observe = compiled(observe)
+_observe = compiled_with()(observe)
 
 
 class Distinct:

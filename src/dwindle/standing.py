@@ -21,6 +21,11 @@ class Standing(types.Type):
         self.of = of
         super().__init__(f"Standing({of})")
 
+    @property
+    def key(self) -> Any:
+        """Types of the same key are one: the name of a tuple's type does not tell its class."""
+        return self.of
+
 
 @_extending.register_model(Standing)
 class _Address(_extending.models.PrimitiveModel):  # type: ignore[misc]

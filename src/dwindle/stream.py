@@ -1,6 +1,6 @@
 """From paths and pipes to parsed batches, in order, on threads.
 
-Reading and decompressing have a thread of their own, parsing has the given number, and batches come
+Reading and decompressing have a thread of their own, parsing has one or more, and batches come
 out in the order of the data: kernels and decompressors release the GIL, so all of it runs beside
 the learning. Between the threads there are only short bounded queues.
 """
@@ -10,6 +10,7 @@ import glob
 import io
 import lzma
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -65,7 +66,7 @@ class Reading:
     labelled: bool = True  # else tables need have no column of labels
     interactions: tuple[tuple[str, ...], ...] = ()
     ignore: frozenset[str] = frozenset()
-    threads: int | None = None  # that parse: by default 2, or 1 where there is one core beside
+    threads: int | None = None  # that parse: 2, or 1 on one or two cores
     block_size: int = BLOCK
 
 
@@ -327,16 +328,16 @@ def _in_order(
 ) -> Iterator[Parsed]:
     """Each block parsed, by several threads, handed over in the order of the blocks."""
     n_threads = how.threads or max(1, min(2, cores() - 1))
-    pool = ThreadPoolExecutor(n_threads)
+    pool = _pool(n_threads)
     pending: deque[Future[Parsed]] = deque()
     with closing(ahead(given)) as ready:
         try:
             for block in ready:
                 pending.append(pool.submit(parse, block))
                 if len(pending) > n_threads:
-                    yield pending.popleft().result()
+                    yield _first(pending)
             while pending:
-                yield pending.popleft().result()
+                yield _first(pending)
         finally:
             _let_go(pool, pending)
 
@@ -345,12 +346,12 @@ def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items, made by a thread that runs a little ahead."""
     end = object()
     waiting: deque[Future[Any]] = deque()
-    maker = ThreadPoolExecutor(1)
+    maker = _pool(1)
     try:
         while True:
             while len(waiting) < DEPTH:
                 waiting.append(maker.submit(next, items, end))
-            item = waiting.popleft().result()
+            item = _first(waiting)
             if item is end:
                 return
             yield item
@@ -358,13 +359,33 @@ def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
         _let_go(maker, waiting)
 
 
+def _first(pending: deque[Future[Item]]) -> Item:
+    """What the first comes to; an interrupt leaves it there, to be waited for."""
+    wait([pending[0]])
+    return pending.popleft().result()
+
+
+_thread = threading.local()
+
+
+def _pool(n: int) -> ThreadPoolExecutor:
+    """Threads that know that they are of such a pool."""
+
+    def begin() -> None:
+        _thread.is_ours = True
+
+    return ThreadPoolExecutor(n, initializer=begin)
+
+
 def _let_go(pool: ThreadPoolExecutor, pending: Iterable[Future[Any]]) -> None:
     """What has not begun is not done any more, and what has begun is waited for.
 
     The threads themselves are not joined: a generator that no one finished may be closed by the
     garbage collector, in any thread, also in one that is just starting and holds what `join` needs.
+    If it is one of ours, which does what is to be waited for, nothing is waited for.
     """
     for future in pending:
         future.cancel()
-    wait([future for future in pending if not future.cancelled()])
+    if not hasattr(_thread, "is_ours"):
+        wait([future for future in pending if not future.cancelled()])
     pool.shutdown(wait=False)

@@ -31,7 +31,7 @@ class Table:
         self.shrinkage = shrinkage
         self.update = update
         self.clock = clock
-        self.cells = empty_cells(update, SMALLEST)
+        self._hold(empty_cells(update, SMALLEST))
         self.names = Names()
         self.seen = Distinct()  # features that ever entered
         self.used = 0
@@ -45,7 +45,7 @@ class Table:
     @property
     def room(self) -> int:
         """How many features may still enter."""
-        return capacity(len(self.cells)) - self.used
+        return self.capacity - self.used
 
     def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
         """The features at these places of the batch have been given cells."""
@@ -66,13 +66,18 @@ class Table:
         if n_cells > len(self.cells):
             larger = empty_cells(self.update, n_cells)
             self._move(self.cells, larger)
-            self.cells = larger
+            self._hold(larger)
 
     def fill(self, full: Any, n_cells: int) -> None:
         """The table has so many cells, and these of them are full."""
-        self.cells = empty_cells(self.update, n_cells)
+        self._hold(empty_cells(self.update, n_cells))
         self._move(full, self.cells)
         self.used = len(full)
+
+    def _hold(self, cells: Any) -> None:
+        """These are the cells; another thread finds them with the number that may be full."""
+        may_be_full = capacity(len(cells))
+        self.cells, self.capacity = cells, may_be_full
 
     def sweep(self) -> None:
         """Forget the features whose weight has come to zero."""

@@ -8,7 +8,6 @@ import pyarrow as pa
 from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled
 from dwindle.batch import Batch
 from dwindle.errors import DataError
 from dwindle.formats.arrays import (
@@ -21,6 +20,7 @@ from dwindle.formats.arrays import (
 )
 from dwindle.formats.block import Parsed
 from dwindle.formats.distinct import distinct
+from dwindle.formats.scan import text_kernel
 from dwindle.formats.spans import Lazy
 from dwindle.formats.words import NO_FACTORS, Names, Words, listed_faults, starts
 from dwindle.hashing import LARGEST
@@ -227,7 +227,7 @@ def _find_bad_items(lists: Lists, faults: dict[int, str]) -> None:
     check("key", key > LARGEST, lambda _: f"a key is above {LARGEST}, the largest there is")
 
 
-@compiled
+@text_kernel
 def _is_clean(key: Any, x: Any) -> bool:
     """Whether there are so many values as keys, all of them finite and not 0, and the keys good."""
     n_good = 0
