@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import subprocess
 import sys
 import threading
@@ -187,4 +186,4 @@ def test_predictions_that_are_left_unfinished_leave_no_thread_and_no_open_file(t
     while threading.active_count() > before and time.monotonic() < begin + 10:
         time.sleep(0.01)
     assert threading.active_count() == before
-    assert not any(data in os.path.realpath(f"/proc/self/fd/{f}") for f in os.listdir("/proc/self/fd"))
+    assert not any(each.resolve() == Path(data) for each in Path("/proc/self/fd").iterdir())

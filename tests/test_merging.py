@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 import numpy as np
-import planted
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import planted
 from dwindle import Learner, Squared, TruncatedGradientClassifier, Truncation, load
 from dwindle.errors import DataError
 from dwindle.merging import merge, merged
@@ -174,9 +174,7 @@ def saved(path, model):
     return str(path)
 
 
-def test_models_that_predict_different_things_are_refused_and_nothing_is_written(
-    shards, tmp_path
-):
+def test_models_that_predict_different_things_are_refused_and_nothing_is_written(shards, tmp_path):
     [path, *_], _ = shards
     learner = Learner(Squared())
     learner.learn_one({"a": 1.0}, 3.0)

@@ -96,9 +96,7 @@ def test_figures_are_whole_though_another_thread_measures_them(data, tmp_path, m
         assert figures(slow) == figures(summary)
 
 
-def test_what_goes_wrong_in_measuring_ends_the_run_and_writes_no_model(
-    data, tmp_path, monkeypatch
-):
+def test_what_goes_wrong_in_measuring_ends_the_run_and_writes_no_model(data, tmp_path, monkeypatch):
     def fail(*_):
         raise DivergedError("there is no such figure")
 

@@ -288,7 +288,6 @@ class One:
 
     def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...]) -> Any:
         """What the attribute of this name asks until there is code for it: to compile it."""
-
         whose = ref(self)  # not itself: what holds itself is freed late, and it holds the table
 
         def first(given: Given) -> Any:

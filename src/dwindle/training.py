@@ -340,15 +340,19 @@ class _Run:
         assert self.learner is not None
         assert self.progress is not None
         self.aside.wait()
-        return {
-            "labels": self.labels.facts(),
-            "reading": kept_reading(self.training.reading),
-            "examples": self.progress.examples,
-            "seen": self.learner.table.seen.count(),
-            "peak_live": self.learner.table.peak,
-            "loss": self.progress.mean_loss,
-            "pass": self.pass_number,
-        } | self._weighed() | self._measured()
+        return (
+            {
+                "labels": self.labels.facts(),
+                "reading": kept_reading(self.training.reading),
+                "examples": self.progress.examples,
+                "seen": self.learner.table.seen.count(),
+                "peak_live": self.learner.table.peak,
+                "loss": self.progress.mean_loss,
+                "pass": self.pass_number,
+            }
+            | self._weighed()
+            | self._measured()
+        )
 
     def _weighed(self) -> dict[str, Any]:
         """Of how much importance the examples are, unless each counts as 1."""

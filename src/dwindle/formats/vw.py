@@ -11,8 +11,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from dwindle.batch import Batch
-from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats import lanes as side_by_side
+from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import listed, room_for, unsure_numbers
 from dwindle.formats.memory import Memory
 from dwindle.formats.numerals import known_numbers
@@ -51,7 +51,8 @@ def parse(
     n_products = size.separators if interactions else 0  # a guess
     known = known_numbers({})
     faults = room_for(size.lines)
-    lanes, stops = np.zeros(side_by_side.SIZE // 8, np.uint64), np.empty(ROOM_FOR_STOPS // 8, np.int64)
+    lanes = np.zeros(side_by_side.SIZE // 8, np.uint64)
+    stops = np.empty(ROOM_FOR_STOPS // 8, np.int64)
     seen = np.zeros(MOST_SEEN * SEEN_SIZE // 8, np.int64)
     rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
     while True:

@@ -188,9 +188,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
         # What stands before the first '|': most often a number and a space.
         quick_head = False
         if plain:
-            stopped, p, last_stop, few = refilled(
-                text, stopped, quick, stops, p, last_stop, few
-            )
+            stopped, p, last_stop, few = refilled(text, stopped, quick, stops, p, last_stop, few)
             i = int64(word(p))
             if half(text + i) & uint64(0xFFFF) == _SPACE_BAR and i - begin < 16:
                 quick_head, label[n] = short_number(text, begin, i)
