@@ -36,7 +36,7 @@ PAGE = """# How fast is it?
 dwindle and its peers side by side in one run, each in turn, medians of {rounds} rounds after one that is not counted.
 A ratio is that of medians; in brackets are the least and the most it was in a round.
 *Of work alone* takes off both sides what the same command takes for ten lines: Python, Numba and other things that do not grow with the data.
-A bar that only this meets is met *by work alone*.
+Bars are what we aim at; one that only this meets is met *by work alone*.
 
 ![Each figure next to its bar](performance.svg)
 
@@ -80,36 +80,38 @@ def main() -> None:
 
 
 def with_figures(text: str, results: dict[str, Any]) -> str:
-    """The text with all figures that have bars between its two marks."""
+    """The text with all figures that have bars, but without those, between its two marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
-    return f"{before}{begin}\n{_figures(results['workloads'])}\n{end}{after}" if end else text
+    head, *rows = _figures(results["workloads"])
+    table = _table(head[:4], [row[:4] for row in rows])
+    return f"{before}{begin}\n{table}\n{end}{after}" if end else text
 
 
 def page(results: dict[str, Any]) -> str:
     """The text of the page."""
-    about = results["about"]
+    about, figures = results["about"], _figures(results["workloads"])
     return PAGE.format(
         rounds=about["rounds"],
         small=" --small" if about["small"] else "",
         names=" ".join(each["workload"] for each in results["workloads"]),
         machine=words.machine(about),
         versions=words.versions(about),
-        figures=_figures(results["workloads"]),
+        figures=_table(figures[0], figures[1:]),
         found=(HERE / "found.md").read_text(),
         workloads="".join(map(_workload, results["workloads"])),
     )
 
 
-def _figures(workloads: Iterable[dict[str, Any]]) -> str:
-    """All figures that have bars."""
-    rows = []
+def _figures(workloads: Iterable[dict[str, Any]]) -> list[list[str]]:
+    """All figures that have bars, with their heading."""
+    rows = [["workload", "case", "figure", "of work alone", "bar", ""]]
     for workload in workloads:
         for figure in workload["figures"]:
             if figure["bar"]:
                 case, value, extremes, *rest = words.cells_of_figure(figure)
                 rows.append([workload["workload"], case, f"{value} ({extremes})", *rest])
-    return _table(["workload", "case", "figure", "of work alone", "bar", ""], rows)
+    return rows
 
 
 def _workload(workload: dict[str, Any]) -> str:
@@ -153,6 +155,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
             axes.annotate(
                 f"{said}, bar {words.number(bar['limit'])}", (far, place), (8, 0),
                 textcoords="offset points", va="center", fontsize=8,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         axes.axvline(1, color="black", linewidth=1)
         axes.set_xscale("log")

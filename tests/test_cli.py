@@ -38,7 +38,8 @@ def workplace(tmp_path_factory):
     lines = [f"{1 if i % 3 else -1} |ad shoe{i % 3} hour:{i % 24 / 24}\n" for i in range(300)]
     for name in ("train.vw", "test.vw"):
         (here / name).write_text("".join(lines))
-    dwindle("train", "train.vw", "--model", "ads.parquet", "--quiet", cwd=here)
+    for name in ("ads", "monday", "tuesday"):
+        dwindle("train", "train.vw", "--model", f"{name}.parquet", "--quiet", cwd=here)
     return here
 
 

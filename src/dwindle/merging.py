@@ -74,7 +74,8 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
         np.concatenate([model.key for model in models]), return_index=True, return_inverse=True
     )
     parts = [s * model.weight for s, model in zip(share, models, strict=True)]
-    weight = np.bincount(which, np.concatenate(parts), len(key))
+    weight = np.zeros(len(key))
+    np.add.at(weight, which, np.concatenate(parts))
     order = heaviest_first(key, weight)[:keep]
     order = order[weight[order] != 0.0]  # weights may cancel each other out
     return Model(

@@ -19,6 +19,8 @@ from dwindle.model import Model
 from dwindle.progress import LabelCounts
 from dwindle.stream import Position, Reading, ahead, as_before, read, size
 
+PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing
+
 
 class Predictions(NamedTuple):
     """Of a run of examples."""
@@ -138,6 +140,7 @@ def _predicted(
 def _as_trained(model: Model, reading: Reading | None) -> Reading:
     """Features are made as they were for training; a model from Python says nothing of that."""
     how = reading or Reading()
+    how = replace(how, threads=how.threads or PARSERS)
     return as_before(model.facts["reading"], how) if "reading" in model.facts else how
 
 

@@ -66,7 +66,7 @@ class Reading:
     labelled: bool = True  # else tables need have no column of labels
     interactions: tuple[tuple[str, ...], ...] = ()
     ignore: frozenset[str] = frozenset()
-    threads: int | None = None  # that parse: 2, or 1 on one or two cores
+    threads: int | None = None  # that parse: 2, or 1 on one or two cores, where one learns
     block_size: int = BLOCK
 
 

@@ -25,7 +25,7 @@ def data(command: Command) -> Command:
         click.option(
             "--threads",
             type=click.IntRange(1),
-            show_default="2, or 1 on one or two cores",
+            show_default="2, or 1 to learn on one or two cores",
             help="That parse the data.",
         ),
         click.option("--skip-bad", is_flag=True, help="Leave out malformed lines and count them."),
