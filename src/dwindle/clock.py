@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dwindle.schedules import Schedule
 
-WINDOW = 8192  # steps that are laid out at once
+WINDOW = 32768  # steps that are laid out at once
 FIRST = 512  # in the first window of a pass, which may be short; each that follows is twice as long
 
 
