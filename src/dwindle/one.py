@@ -317,24 +317,30 @@ class One:
         self._laid = None
 
     def laid(self, clock: Any, table: Any) -> Laid:
-        """The desk with this clock and table, laid anew if some array is another than before."""
-        found = self._laid
-        if found is not None:
-            desk = found.desk
-            if (
-                desk.pulled is clock.pulled
-                and desk.cells is table.cells
-                and desk.late is table.names.late
-                and desk.register is table.seen.register
-            ):
-                return found
+        """The desk with this clock and table, laid anew if some array is another than before.
+
+        It is looked at last and without a call, at which another thread might go on and change it.
+        """
+        while True:
+            found = self._laid
+            if found is not None:
+                desk = found.desk
+                if (
+                    desk.pulled is clock.pulled
+                    and desk.cells is table.cells
+                    and desk.late is table.names.late
+                    and desk.register is table.seen.register
+                ):
+                    return found
+            self._laid = self._lay(clock, table)
+
+    def _lay(self, clock: Any, table: Any) -> Laid:
         desk = Desk(
             *(table.cells, table.capacity, clock.pulled, clock.rate, clock.before, clock.size),
             *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
         )
         self._kind = self._kind or Standing(_typeof(desk))
-        found = self._laid = Laid(desk, laid(desk))
-        return found
+        return Laid(desk, laid(desk))
 
     def fits(self, label: float) -> bool:
         """Whether the loss is defined for the label."""
