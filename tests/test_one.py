@@ -291,6 +291,7 @@ def test_threads_that_predict_at_once_do_not_disturb_each_other():
 
 def test_a_thread_that_predicts_while_another_learns_finds_a_learner_that_was_there():
     learner = Learner(Squared(), Truncation(1e-3), Plain(), 0.1, intercept=False)
+    learner.predict_one({"same": 1})  # the code for it is there
     done = threading.Event()
 
     def look():
@@ -305,8 +306,8 @@ def test_a_thread_that_predicts_while_another_learns_finds_a_learner_that_was_th
         with ThreadPoolExecutor(1) as pool:
             seen = pool.submit(look)
             between = {learner.predict_one({"same": 1})}
-            for i in range(5 * FIRST):  # past several windows of the clock and sizes of the table
-                learner.learn_one({"same": 1, f"once{i}": 1}, i % 5)
+            for i in range(5 * FIRST):  # past several windows of the clock, in a table with room
+                learner.learn_one({"same": 1, f"other{i % 50}": 1}, i % 5)
                 between.add(learner.predict_one({"same": 1}))
             done.set()
             assert seen.result() <= between
