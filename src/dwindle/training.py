@@ -3,22 +3,22 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from warnings import warn
 
 from dwindle.aside import Aside
+from dwindle.checkpoints import Reached, after, read_into, write
 from dwindle.errors import DataError
 from dwindle.files import check_apart
 from dwindle.formats.block import BadLine, Parsed, blaming
-from dwindle.holdout import Best, Pass
-from dwindle.labels import Labels
+from dwindle.holdout import Pass
 from dwindle.learner import Learner
 from dwindle.losses import Hinge, Logistic
-from dwindle.model import Model, load_checkpoint, save_checkpoint, settings_of
+from dwindle.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress, peak_memory
 from dwindle.rows import Row, cut
@@ -133,7 +133,7 @@ def train(
             run.clean_up()
 
 
-class _Run:
+class _Run(Reached):
     """One training run."""
 
     def __init__(
@@ -147,6 +147,7 @@ class _Run:
         on_pass: Callable[[Pass], None],
         stopping: Callable[[], bool],
     ) -> None:
+        super().__init__()
         if not model_path.absolute().parent.is_dir():
             raise DataError(f"{model_path}: there is no folder {model_path.parent} to write to")
         held = [training.holdout] if isinstance(training.holdout, str) else []
@@ -162,17 +163,7 @@ class _Run:
         self.on_batch = on_batch
         self.on_pass = on_pass
         self.stopping = stopping
-        self.learner: Learner | None = None
-        self.progress: Progress | None = None
-        self.labels = Labels()
-        self.best = Best()
-        self.next_row = 1
-        self.pass_number = 0
-        self.done_in_pass = 0  # examples
-        self.bad_in_pass = 0  # lines that were none
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
-        self.bad_lines: list[str] = []
-        self.skipped_before = 0  # bad lines of earlier passes, and of the holdout's file
         self.aside = Aside()  # measures, while the learner learns on
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
@@ -187,7 +178,7 @@ class _Run:
         while self.pass_number < training.passes and self.best.since < training.patience:
             everything = self.data.learned(more=self.pass_number + 1 < training.passes)
             self._place(0)
-            for parsed in _after(everything, self.done_in_pass, self.bad_in_pass):
+            for parsed in after(everything, self.done_in_pass, self.bad_in_pass):
                 self._learn(parsed)
                 self._place(parsed.end)
                 if self.stopping():
@@ -260,10 +251,9 @@ class _Run:
     def _begin(self, parsed: Parsed) -> None:
         training = self.training
         loss = self.labels.loss_for(parsed.batch) if training.loss is None else training.loss
-        self.learner = Learner(
-            loss, training.shrinkage, training.update, training.rate, scaled=training.scaled
-        )
-        self.progress = Progress(self.learner.loss, ranks=isinstance(loss, Logistic | Hinge))
+        self.learner = self._learner(loss)
+        loss = self.learner.loss
+        self.progress = Progress(loss, ranks=isinstance(loss, Logistic | Hinge))
         self.progress.examples = self.unlabelled
         while self.next_row <= self.unlabelled:
             self.next_row *= 2
@@ -272,21 +262,18 @@ class _Run:
             self.labels.mapped(parsed, self.learner.loss)
             self.data.holdout.measure(self.learner, self.labels)
 
+    def _learner(self, loss: Any) -> Learner:
+        """One that has learned nothing yet; the loss is this unless the settings say which."""
+        t = self.training
+        loss = loss if t.loss is None else t.loss
+        return Learner(loss, t.shrinkage, t.update, t.rate, scaled=t.scaled)
+
     def _row(self) -> None:
         assert self.learner is not None
         assert self.progress is not None
         self.aside.wait()
-        p = self.progress
-        self.on_row(
-            Row(
-                p.examples,
-                p.mean_loss,
-                p.since_last(),
-                p.auc,
-                len(self.learner),
-                self.learner.table.seen.count(),
-            )
-        )
+        p, kept, seen = self.progress, len(self.learner), self.learner.table.seen.count()
+        self.on_row(Row(p.examples, p.mean_loss, p.since_last(), p.auc, kept, seen))
 
     def _finish(self) -> Summary:
         learner, progress = self.learner, self.progress
@@ -375,87 +362,36 @@ class _Run:
             self.best_path.unlink(missing_ok=True)
 
     def save(self) -> None:
-        """Write a checkpoint: all that it takes to go on."""
-        if self.learner is None or self.progress is None:
+        """Write a checkpoint, if anything was learned."""
+        if self.progress is None:
             return
         self.aside.wait()
-        facts = {
-            "progress": self.progress.state(),
-            "ranks": self.progress.ranking is not None,
-            "labels": self.labels.facts(),
-            "next_row": self.next_row,
-            "pass_number": self.pass_number,
-            "done_in_pass": self.done_in_pass,
-            "bad_in_pass": self.bad_in_pass,
-            "skipped_before": self.skipped_before,
-            "bad_lines": self.bad_lines,
-            "paths": self.paths,
-            "passes": self.training.passes,
-            "rest": self.training.rest,
-            "holdout": self.training.holdout,
-            "patience": self.training.patience,
-            "best": asdict(self.best),
-            "reading": kept_reading(self.training.reading),
-        }
-        save_checkpoint(self.learner, self.checkpoint, facts)
+        write(self, self.checkpoint, self._settings())
         self._saved = (time.monotonic(), self.progress.examples)
 
     def restore(self) -> None:
         """Go on from the checkpoint, whose settings must be this run's."""
-        learner, facts = load_checkpoint(self.checkpoint)
-        wanted = Learner(
-            learner.loss if self.training.loss is None else self.training.loss,
-            self.training.shrinkage,
-            self.training.update,
-            self.training.rate,
-            scaled=self.training.scaled,
-        )
-        here, there = settings_of(wanted), settings_of(learner)
-        reading = kept_reading(self.training.reading)
-        here |= {"data": self.paths, "reading": reading}
-        there |= {"data": facts["paths"], "reading": facts["reading"]}
-        for name in ("passes", "rest", "holdout", "patience"):
-            here[name], there[name] = getattr(self.training, name), facts[name]
-        for name, value in there.items():
-            if here[name] != value:
-                raise DataError(
-                    f"{self.checkpoint}: was written with {name} {value}, and now it is "
-                    f"{here[name]}: resume with the same, or remove the file to begin anew"
-                )
-        self.best = Best(**facts["best"])
+        progress = read_into(self, self.checkpoint, self._settings(), self._learner)
         if self.best.number and not self.best_path.exists():
             raise DataError(
                 f"{self.checkpoint}: the best model so far, {self.best_path}, is gone: "
                 "remove the checkpoint to begin anew"
             )
-        if facts["pass_number"] and once_only(self.paths):
+        if self.pass_number and once_only(self.paths):
             raise DataError(
-                f"{self.checkpoint}: was written in pass {facts['pass_number'] + 1}, and its data "
+                f"{self.checkpoint}: was written in pass {self.pass_number + 1}, and its data "
                 "came through a pipe, which is read in the first only: remove it to begin anew"
             )
-        self.learner = learner
-        self.progress = Progress(learner.loss, ranks=facts["ranks"])
-        self.progress.restore(facts["progress"])
-        self.labels = Labels({float(k): v for k, v in facts["labels"].items()})
-        self.next_row, self.bad_lines = facts["next_row"], facts["bad_lines"]
-        self.pass_number, self.done_in_pass = facts["pass_number"], facts["done_in_pass"]
-        self.bad_in_pass, self.skipped_before = facts["bad_in_pass"], facts["skipped_before"]
-        self._saved = (time.monotonic(), self.progress.examples)
+        self._saved = (time.monotonic(), progress.examples)
 
-
-def _after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]:
-    """What follows the first so many examples and bad lines."""
-    for item in parsed:
-        n, n_bad = min(examples, item.batch.n_examples), min(bad, len(item.bad))
-        examples, bad = examples - n, bad - n_bad
-        if n or n_bad:
-            rest = item.batch.rows(n, item.batch.n_examples)
-            item = item._replace(batch=rest, line=item.line[n:], bad=item.bad[n_bad:])  # noqa: PLW2901
-            if not rest.n_examples and not item.bad:
-                continue
-        yield item
-    if examples:
-        raise DataError(
-            f"the data has {examples:,} examples fewer than the checkpoint has learned from: "
-            "resume with the same data"
-        )
+    def _settings(self) -> dict[str, Any]:
+        """What must be as it was when a run goes on, beside the learner's own settings."""
+        training = self.training
+        return {
+            "data": self.paths,
+            "reading": kept_reading(training.reading),
+            "passes": training.passes,
+            "rest": training.rest,
+            "holdout": training.holdout,
+            "patience": training.patience,
+        }

@@ -1,0 +1,88 @@
+"""How far a run has come, written down: what is read back goes on to the bit."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dwindle.errors import DataError
+from dwindle.formats.block import Parsed
+from dwindle.holdout import Best
+from dwindle.labels import Labels
+from dwindle.learner import Learner
+from dwindle.model import load_checkpoint, save_checkpoint, settings_of
+from dwindle.progress import Progress
+
+COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"
+
+
+@dataclass
+class Reached:
+    """How far a run has come. With its settings and its data, all that it takes to go on."""
+
+    learner: Learner | None = None
+    progress: Progress | None = None
+    labels: Labels = field(default_factory=Labels)
+    best: Best = field(default_factory=Best)
+    next_row: int = 1
+    pass_number: int = 0
+    done_in_pass: int = 0  # examples
+    bad_in_pass: int = 0  # lines that were none
+    skipped_before: int = 0  # bad lines of earlier passes, and of the holdout's file
+    bad_lines: list[str] = field(default_factory=list)
+
+
+def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
+    """Write a checkpoint of a run that has learned something."""
+    assert run.learner is not None
+    assert run.progress is not None
+    facts = settings | {name: getattr(run, name) for name in COUNTS}
+    facts["progress"] = run.progress.state()
+    facts["ranks"] = run.progress.ranking is not None
+    facts["labels"] = run.labels.facts()
+    facts["best"] = asdict(run.best)
+    save_checkpoint(run.learner, path, facts)
+
+
+def read_into(
+    run: Reached, path: Path, settings: dict[str, Any], learner_for: Callable[[Any], Learner]
+) -> Progress:
+    """The run stands where the checkpoint says, if its settings are the same; returns its progress.
+
+    ``learner_for`` makes a learner of the run's settings, with this loss if they do not say which.
+    """
+    learner, facts = load_checkpoint(path)
+    here = settings_of(learner_for(learner.loss)) | settings
+    there = settings_of(learner) | {name: facts[name] for name in settings}
+    for name, value in there.items():
+        if here[name] != value:
+            raise DataError(
+                f"{path}: was written with {name} {value}, and now it is "
+                f"{here[name]}: resume with the same, or remove the file to begin anew"
+            )
+    progress = Progress(learner.loss, ranks=facts["ranks"])
+    progress.restore(facts["progress"])
+    run.learner, run.progress = learner, progress
+    run.labels = Labels({float(k): v for k, v in facts["labels"].items()})
+    run.best = Best(**facts["best"])
+    for name in COUNTS:
+        setattr(run, name, facts[name])
+    return progress
+
+
+def after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]:
+    """What follows the first so many examples and bad lines."""
+    for item in parsed:
+        n, n_bad = min(examples, item.batch.n_examples), min(bad, len(item.bad))
+        examples, bad = examples - n, bad - n_bad
+        if n or n_bad:
+            rest = item.batch.rows(n, item.batch.n_examples)
+            item = item._replace(batch=rest, line=item.line[n:], bad=item.bad[n_bad:])  # noqa: PLW2901
+            if not rest.n_examples and not item.bad:
+                continue
+        yield item
+    if examples:
+        raise DataError(
+            f"the data has {examples:,} examples fewer than the checkpoint has learned from: "
+            "resume with the same data"
+        )
