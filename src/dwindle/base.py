@@ -82,6 +82,7 @@ class TruncatedGradient(BaseEstimator, ABC):
         passes: int = 1,
         pass_decay: float = 1.0,
         rest: int = 0,
+        max_live: int | None = None,
         keep: int | None = None,
         shuffle: bool = True,
         random_state: Any = 0,
@@ -102,6 +103,7 @@ class TruncatedGradient(BaseEstimator, ABC):
         self.passes = passes
         self.pass_decay = pass_decay
         self.rest = rest
+        self.max_live = max_live
         self.keep = keep
         self.shuffle = shuffle
         self.random_state = random_state
@@ -279,6 +281,7 @@ class TruncatedGradient(BaseEstimator, ABC):
             shrinkage_called(self.shrinkage, self.gravity, self.every, self.threshold),
             update_called(self.update, average=self.average),
             schedule_of(self.rate, self.power, self.pass_decay),
+            max_live=self.max_live,
         )
 
     def _check(self) -> None:

@@ -64,6 +64,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         passes: int = 1,
         pass_decay: float = 1.0,
         rest: int = 0,
+        max_live: int | None = None,
         keep: int | None = None,
         shuffle: bool = True,
         random_state: Any = 0,
@@ -86,6 +87,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
             passes=passes,
             pass_decay=pass_decay,
             rest=rest,
+            max_live=max_live,
             keep=keep,
             shuffle=shuffle,
             random_state=random_state,
@@ -365,6 +367,7 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
         **shrinkage_names(learner.shrinkage),
         **update_names(learner.update),
         **schedule_names(learner.schedule),
+        "max_live": learner.max_live,
     }
     classes = facts.get("classes")
     if classes is None and isinstance(loss, Logistic | Hinge):

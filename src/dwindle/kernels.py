@@ -10,19 +10,22 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import int64, uint64
+from numba import int32, int64, uint64
 
 from dwindle._jit import helper, kernel, prefetch, teach
 from dwindle.losses import slope, value
 from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
-from dwindle.updates import alive, exported, settle, step, weight_at
+from dwindle.updates import alive, exported, settle, step, weight_at, worth
 
-teach(value, slope, shrink, lags, feels, path_sum, weight_at, settle, step, exported, alive)
+teach(value, slope, shrink, lags, feels, path_sum, weight_at, settle, step, exported, alive, worth)
 
 AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
 STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
+ALIKE = 17  # last bits of a worth, that no bin tells apart
+BINS = 1 << 32 - ALIKE
+MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
 UNSHRUNK = Unshrunk()  # what the intercept feels
 
 
@@ -195,8 +198,10 @@ def settle_all(cells: Any, now: float, size: float, shrinkage: Any, update: Any)
 
 
 @kernel
-def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> int:
+def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any, least: float) -> int:
     """Cells whose weight has come to zero are gone; the others are found, and are, as before.
+
+    So are cells worth less than ``least``, if that is above zero.
 
     A weight that still lives is left unsettled: settling it in two parts would round twice. In
     place: walking a run of full cells from its beginning, each living cell goes to the first free
@@ -213,7 +218,10 @@ def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> i
         mark = cells[j].key
         if mark == 0:
             continue
-        if alive(update, cells[j], weight_at(update, shrinkage, cells[j], now, size), now):
+        w = weight_at(update, shrinkage, cells[j], now, size)
+        if alive(update, cells[j], w, now) and (
+            least <= 0.0 or worth(update, cells[j], w, now, size) >= least
+        ):
             n_live += 1
             to = (mark * GOLDEN) >> shift
             while cells[to].key != 0 and to != j:
@@ -224,6 +232,23 @@ def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> i
         else:
             cells[j] = cells[begin]
     return n_live
+
+
+@kernel
+def count_by_worth(
+    cells: Any, now: float, size: float, shrinkage: Any, update: Any, count: Any
+) -> None:
+    """How many cells are in each of `BINS` bins of worth.
+
+    A bin is told by the first bits of a number in single precision, so it is 1/64 wide, relative
+    to the worth. Those of negative numbers are turned over, for the bins to be in order.
+    """
+    for j in range(len(cells)):
+        if cells[j].key != 0:
+            w = weight_at(update, shrinkage, cells[j], now, size)
+            bits = np.float32(worth(update, cells[j], w, now, size)).view(np.int32)
+            ordered = bits if bits >= 0 else bits ^ int32(MAGNITUDE)
+            count[(ordered >> ALIKE) + BINS // 2] += 1
 
 
 @kernel

@@ -23,7 +23,7 @@ from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
 from dwindle.sketch import Distinct
 from dwindle.table import Table, empty_cells
-from dwindle.updates import Adaptive, Averaged, Ftrl, Rda, settle, step
+from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda, settle, step
 
 
 class Learner:
@@ -36,7 +36,8 @@ class Learner:
 
     ``rate`` is a number or a `Schedule`. ``scaled`` divides predictions by the square root of the
     number of non-zero entries, the intercept among them, as in section 5. The intercept is never
-    shrunk.
+    shrunk. ``max_live`` is a budget: there are never more live features, and where the gravity is
+    too low for that it is raised as far as it takes; see `gravity`.
 
     >>> learner = Learner(loss=Logistic(), shrinkage=Truncation(gravity=1e-4, every=10), rate=0.1)
     >>> learner.learn_one({"color=red": 1, "price": 3.5}, 1)
@@ -56,21 +57,24 @@ class Learner:
         *,
         intercept: bool = True,
         scaled: bool = False,
+        max_live: int | None = None,
     ) -> None:
         require(loss, "a loss", value, slope)
         require(shrinkage, "a shrinkage", shrink, lags)
         require(update, "an update", settle, step)
         schedule = exact(rate if isinstance(rate, Schedule) else Schedule(float(rate)))
         _check(loss, shrinkage, update, schedule)
+        _check_budget(max_live, shrinkage, update)
         self.loss = exact(loss)
         self.shrinkage = exact(shrinkage)
         self.update = exact(update)
         self.schedule = schedule
         self.has_intercept = intercept
         self.scaled = scaled
+        self.max_live = max_live
         counts_moments = any(getattr(i, "counts_moments", False) for i in (shrinkage, update))
         self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
-        self.table = Table(self.shrinkage, self.update, self.clock)
+        self.table = Table(self.shrinkage, self.update, self.clock, max_live)
         self.bias = empty_cells(self.update, 1)
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
@@ -81,9 +85,10 @@ class Learner:
         self._one = One(self._made_of)
 
     def __repr__(self) -> str:
+        budget = "" if self.max_live is None else f", max_live={self.max_live}"
         return (
             f"Learner(loss={self.loss}, shrinkage={self.shrinkage}, update={self.update}, "
-            f"rate={self.schedule}, intercept={self.has_intercept}, scaled={self.scaled})"
+            f"rate={self.schedule}, intercept={self.has_intercept}, scaled={self.scaled}{budget})"
         )
 
     def __len__(self) -> int:
@@ -94,6 +99,11 @@ class Learner:
     def n_steps(self) -> int:
         """Examples learned from so far."""
         return self.clock.n_steps
+
+    @property
+    def gravity(self) -> float:
+        """The gravity that pulls now: the shrinkage's, or what the budget has made of it."""
+        return self.clock.gravity
 
     @property
     def intercept(self) -> float:
@@ -115,7 +125,7 @@ class Learner:
         label, importance = self.lessons(batch)
         base = _base(batch)
         prediction = np.zeros(batch.n_examples)
-        longest = int(np.diff(batch.start).max(initial=0))
+        longest = self._longest(batch)
         slots, fresh = np.empty(longest, np.uint64), np.empty(0, np.int64)
         with Held() as interrupt:
             i = 0
@@ -124,6 +134,17 @@ class Learner:
                     fresh = np.empty(min(self.table.room, len(batch.key)), np.int64)
                 i = self._go_on(batch, i, label, importance, base, slots, fresh, prediction)
         return prediction
+
+    def _longest(self, batch: Batch) -> int:
+        """The most features of an example; refused if the budget does not allow them."""
+        n = np.diff(batch.start)
+        longest = int(n.max(initial=0))
+        if longest > self.table.max_live:
+            raise DataError(
+                f"the example has {longest:,} features, more than max_live = {self.max_live:,}",
+                int(n.argmax()),
+            )
+        return longest
 
     def _go_on(
         self,
@@ -173,7 +194,7 @@ class Learner:
                 return p
             if became == DIVERGED:
                 raise self._diverged(p, 0)
-            if became == STUCK:
+            if became == STUCK and p <= table.max_live:
                 self._make_way(int(p))
                 return self.learn_one(features, label, importance)
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
@@ -277,7 +298,8 @@ class Learner:
             "ingredients": (self.loss, self.shrinkage, self.update, self.schedule),
             "intercept": self.has_intercept,
             "scaled": self.scaled,
-            "clock": (clock.n_steps, clock.passes, clock.now, clock.size),
+            "max_live": self.max_live,
+            "clock": clock.state,
             "bias": self.bias.copy(),
             "cells": table.cells[table.cells["key"] != 0],
             "n_cells": len(table.cells),
@@ -287,9 +309,10 @@ class Learner:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        fresh = Learner(*state["ingredients"], intercept=state["intercept"], scaled=state["scaled"])
+        settings = {name: state[name] for name in ("intercept", "scaled", "max_live")}
+        fresh = Learner(*state["ingredients"], **settings)
         self.__dict__.update(fresh.__dict__)
-        self.clock.set(*state["clock"])
+        self.clock.set(**state["clock"])
         self.bias[:] = state["bias"]
         self.table.fill(np.array(state["cells"]), state["n_cells"])
         self.table.peak, self.table.seen = state["peak"], Distinct(np.array(state["seen"]))
@@ -378,6 +401,20 @@ def _check(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -> None:
         _check_theorem_3_2(shrinkage, schedule)
     if isinstance(update, Ftrl | Rda):
         _check_dual(update, shrinkage)
+
+
+def _check_budget(max_live: int | None, shrinkage: Any, update: Any) -> None:
+    """A budget has to be kept by pulling, or by what averages gradients forgetting some."""
+    if max_live is None:
+        return
+    if max_live != int(max_live) or max_live < 1:
+        raise ValueError(f"max_live must be a whole number, 1 or more, got {max_live}")
+    pulls = isinstance(shrinkage, Truncation) and shrinkage.threshold == np.inf
+    if not (isinstance(update, Ftrl | Rda) or (pulls and isinstance(update, Plain | Adaptive))):
+        raise ValueError(
+            "max_live needs Truncation without a threshold and the update Adaptive or Plain, or "
+            f"else Ftrl or Rda: got {shrinkage} and {update}"
+        )
 
 
 def _check_dual(update: Ftrl | Rda, shrinkage: Any) -> None:

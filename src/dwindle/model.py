@@ -217,6 +217,7 @@ def settings_of(learner: Learner) -> dict[str, Any]:
         "rate": _recipe(learner.schedule),
         "intercept": learner.has_intercept,
         "scaled": learner.scaled,
+        "max_live": learner.max_live,
     }
 
 
@@ -236,6 +237,7 @@ intercept=True, scaled=False)
         Schedule(**{k: float(v) for k, v in settings["rate"]["Schedule"].items()}),
         intercept=settings["intercept"],
         scaled=settings["scaled"],
+        max_live=settings.get("max_live"),
     )
 
 
@@ -243,7 +245,7 @@ def save_checkpoint(
     learner: Learner, path: str | os.PathLike[str], facts: Mapping[str, Any] | None = None
 ) -> int:
     """Write all of a learner's state; `load_checkpoint` goes on from it to the bit."""
-    table, clock = learner.table, learner.clock
+    table = learner.table
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)
     extra = [name for name in full.dtype.names if name not in ("key", "weight")]
@@ -252,12 +254,7 @@ def save_checkpoint(
     about = {
         "settings": settings_of(learner),
         "intercept": {name: _number(learner.bias[name][0]) for name in ["weight", *extra]},
-        "clock": {
-            "n_steps": clock.n_steps,
-            "passes": clock.passes,
-            "now": clock.now,
-            "size": clock.size,
-        },
+        "clock": learner.clock.state,
         "n_cells": len(table.cells),
         "peak": table.peak,
         "seen": table.seen.packed(),

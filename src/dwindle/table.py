@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
+from dwindle.budget import KEPT, edge
 from dwindle.clock import Clock
 from dwindle.naming import Names
 from dwindle.sketch import Distinct
@@ -17,6 +18,7 @@ CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes
 # than it must; see benchmarks/growth.py.
 ROOMY, DENSE = 0.5, 0.75
 LARGE = 2**18  # cells
+UNBOUNDED = 2**62  # features
 
 
 class Table:
@@ -25,9 +27,16 @@ class Table:
     ``used`` cells are full, some perhaps with a weight that has come to zero unnoticed. Only when
     the table is about to run full is it swept, and only if more than half of what it may hold is
     still alive does it double: so a sweep visits a bounded number of cells per feature entered.
+
+    It never holds more than ``max_live`` features. Where that would not be enough, all weights are
+    pulled at once as far as it takes, and the gravity is steered so that it will not be needed
+    again: see `Clock.steer`. What averages gradients instead forgets the features worth least.
     """
 
-    def __init__(self, shrinkage: Any, update: Any, clock: Clock) -> None:
+    def __init__(
+        self, shrinkage: Any, update: Any, clock: Clock, max_live: int | None = None
+    ) -> None:
+        self.max_live = UNBOUNDED if max_live is None else max_live
         self.shrinkage = shrinkage
         self.update = update
         self.clock = clock
@@ -41,6 +50,7 @@ class Table:
         self._settle_all = kernels.settle_all.of(shrinkage, update)
         self._weights = kernels.weights.of(shrinkage, update)
         self._held = kernels.held.of(update)
+        self._count_by_worth = kernels.count_by_worth.of(shrinkage, update)
 
     @property
     def room(self) -> int:
@@ -60,13 +70,39 @@ class Table:
         self.peak = max(self.peak, self.used)
 
     def make_room(self, n: int) -> None:
-        """Sweep, then double until n more features may enter and half of it is free for more."""
-        self.sweep()
-        n_cells = n_cells_for(self.used + max(self.used, n), len(self.cells))
-        if n_cells > len(self.cells):
-            larger = empty_cells(self.update, n_cells)
-            self._move(self.cells, larger)
-            self._hold(larger)
+        """N more features may enter, and many more after them.
+
+        Sweeps, then doubles until half of the table is free; at the budget, a quarter.
+        """
+        if self.capacity < self.max_live:
+            self.sweep()
+            wanted = min(self.used + max(self.used, n), self.max_live)
+            n_cells = n_cells_for(wanted, len(self.cells))
+            if n_cells > len(self.cells):
+                larger = empty_cells(self.update, n_cells)
+                self._move(self.cells, larger)
+                self._hold(larger)
+        if n > self.room:
+            self._cut(min(int(KEPT * self.max_live), self.max_live - n))
+
+    def _cut(self, most: int) -> None:
+        """At most so many features are left: those that are worth most."""
+        least = self._edge(most)
+        if self.clock.counts_moments:
+            self.sweep(least)
+            return
+        self.clock.steer(least)
+        while self.used > most:
+            if least > 0.0:
+                self.clock.pull(max(least, np.spacing(self.clock.now)))
+            self.sweep()
+            least = self._edge(most)  # what rounding left, if anything
+
+    def _edge(self, most: int) -> float:
+        count = np.zeros(kernels.BINS, np.int64)
+        clock = self.clock
+        self._count_by_worth(self.cells, clock.now, clock.size, self.shrinkage, self.update, count)
+        return edge(count, most)
 
     def fill(self, full: Any, n_cells: int) -> None:
         """The table has so many cells, and these of them are full."""
@@ -76,13 +112,14 @@ class Table:
 
     def _hold(self, cells: Any) -> None:
         """These are the cells; another thread finds them with the number that may be full."""
-        may_be_full = capacity(len(cells))
+        may_be_full = min(capacity(len(cells)), self.max_live)
         self.cells, self.capacity = cells, may_be_full
 
-    def sweep(self) -> None:
-        """Forget the features whose weight has come to zero."""
+    def sweep(self, least: float = 0.0) -> None:
+        """Forget the features whose weight has come to zero, and those worth less than that."""
+        clock = self.clock
         self.used = self._sweep(
-            self.cells, self.clock.now, self.clock.size, self.shrinkage, self.update
+            self.cells, clock.now, clock.size, self.shrinkage, self.update, least
         )
         if len(self.names):
             self.names.keep(self._held(self.cells, self.names.keys))

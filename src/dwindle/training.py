@@ -47,8 +47,10 @@ class Summary:
     peak_memory_bytes: int
     model_bytes: int
     skipped: int
+    gravity: float
     loss_name: str = ""
     labels: dict[str, float] = field(default_factory=dict)
+    max_live: int | None = None
     bad_lines: list[str] = field(default_factory=list)
     passes: int = 1  # that were made
     best_pass: int | None = None  # whose model it is; None without a holdout, as are these
@@ -73,6 +75,7 @@ class Training:
     update: Any = field(default_factory=Adaptive)
     rate: float | Schedule = 0.3
     scaled: bool = False
+    max_live: int | None = None  # features, at any time
     passes: int = 1
     rest: int = 0  # steps at the end, without examples
     keep: int | None = None
@@ -266,7 +269,7 @@ class _Run(Reached):
         """One that has learned nothing yet; the loss is this unless the settings say which."""
         t = self.training
         loss = loss if t.loss is None else t.loss
-        return Learner(loss, t.shrinkage, t.update, t.rate, scaled=t.scaled)
+        return Learner(loss, t.shrinkage, t.update, t.rate, scaled=t.scaled, max_live=t.max_live)
 
     def _row(self) -> None:
         assert self.learner is not None
@@ -305,8 +308,10 @@ class _Run(Reached):
             peak_memory_bytes=peak_memory(),
             model_bytes=size,
             skipped=progress.skipped,
+            gravity=learner.gravity,
             loss_name=type(learner.loss).__name__,
             labels=self.labels.facts(),
+            max_live=learner.max_live,
             bad_lines=self.bad_lines,
             passes=self.pass_number,
             best_pass=self.best.number or None,

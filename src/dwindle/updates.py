@@ -42,6 +42,15 @@ def alive(update: Any, cell: Any, w: float, now: float) -> bool:
     """Whether a sweep at ``now`` must keep the cell, given its settled weight w."""
 
 
+@by_class
+def worth(update: Any, cell: Any, w: float, now: float, size: float) -> float:
+    """Which cells go first when there are more than a budget allows: those that are worth less.
+
+    ``w`` is the settled weight. With truncated gradient it is the pull that the weight will outlast
+    from ``now`` on, |v| minus the pull it owes, and so negative for a weight that has come to zero.
+    """
+
+
 def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
     """A cell: key, weight and settled, then ``fields``, padded to ``itemsize`` bytes."""
     kinds = {"key": "u8", "weight": "f8", "settled": "f8"} | fields
@@ -221,6 +230,22 @@ def _(_update: Any, _cell: Any, w: float, _now: float) -> bool:
     return w != 0.0
 
 
+@body_of(worth, Plain)
+def _(_update: Plain, cell: Any, _w: float, now: float, size: float) -> float:
+    return abs(cell.weight) - (now - cell.settled) * size
+
+
+@body_of(worth, Adaptive)
+def _(update: Adaptive, cell: Any, _w: float, now: float, size: float) -> float:
+    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * max(cell.scale, TINY)
+    return abs(cell.weight) * reach - (now - cell.settled) * size
+
+
+@body_of(worth, Averaged, Audited)
+def _(_update: Any, _cell: Any, _w: float, _now: float, _size: float) -> float:
+    return np.inf  # none of them can be spared
+
+
 class Ftrl(NamedTuple):
     """FTRL-Proximal (McMahan and others, 2013), with Truncation's gravity as its lambda_1.
 
@@ -324,3 +349,12 @@ def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps:
 @body_of(alive, Ftrl, Rda)
 def _(update: Any, cell: Any, w: float, now: float) -> bool:
     return w != 0.0 or now - cell.last <= update.patience * cell.seen
+
+
+@body_of(worth, Ftrl, Rda)
+def _(update: Any, cell: Any, w: float, now: float, _size: float) -> float:
+    # A weight above all that have none; of these, those that were seen often and lately.
+    if w != 0.0:
+        return 1.0 + abs(w) * (update.beta + np.sqrt(np.float64(cell.energy)))
+    seen = np.float64(cell.seen)
+    return seen / (seen + (now - cell.last))

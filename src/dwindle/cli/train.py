@@ -25,12 +25,14 @@ GROUPS = {
     "shrinkage": ("shrinkage", "gravity", "every", "threshold"),
     "update": ("update",),
     "rate": ("rate", "power", "pass_decay"),
+    "max_live": ("max_live", "memory"),
     "passes": ("passes",),
     "rest": ("rest",),
     "holdout": ("holdout",),
     "patience": ("patience",),
     "reading": ("interactions", "ignore", "label_column", "weight_column"),
 }
+BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 @click.command(name="train")
@@ -48,6 +50,15 @@ GROUPS = {
 @click.option("--gravity", "-g", default=0.0, show_default=True, help="How strong the pull is.")
 @click.option("--every", "-K", default=1, show_default=True, help="Pull at every K-th example.")
 @click.option("--threshold", type=float, help="Pull only weights up to this.  [default: all]")
+@click.option(
+    "--max-live", type=click.IntRange(1), metavar="N",
+    help="A budget instead of a guess: never more than N live features. The gravity rises as far "
+    "as it takes, and falls again, not below --gravity.",
+)  # fmt: skip
+@click.option(
+    "--memory", metavar="2GB",
+    help="The same, as the memory of the whole run: --max-live is worked out from it.",
+)  # fmt: skip
 @click.option(
     "--update", type=click.Choice(list(UPDATES)), default="adaptive", show_default=True,
     help="A rate for each feature, or the paper's one rate for all; or FTRL-Proximal or dual "
@@ -139,10 +150,27 @@ def _training(settings: dict[str, Any]) -> Any:
         update=update_called(settings.pop("update")),
         rate=schedule_of(*(settings.pop(name) for name in ("rate", "power", "pass_decay"))),
         holdout=_number_or_file(settings.pop("holdout")),
+        max_live=_max_live(settings.pop("max_live"), settings.pop("memory")),
         checkpoint_every=_interval(settings.pop("checkpoint_every")),
         reading=how,
         **settings,
     )
+
+
+def _max_live(max_live: int | None, memory: str | None) -> int | None:
+    if memory is None:
+        return max_live
+    if max_live is not None:
+        raise click.BadParameter("--memory stands for --max-live: give one of them")
+    from dwindle.budget import features_within
+
+    try:
+        n_bytes = int(float(memory[:-2]) * BYTES[memory[-2:].upper()])
+    except (KeyError, ValueError, OverflowError):
+        raise click.BadParameter(
+            f"--memory: expected a size like 500MB or 2GB, got {memory!r}"
+        ) from None
+    return features_within(n_bytes)
 
 
 def _number_or_file(text: str | None) -> int | str | None:
@@ -183,6 +211,7 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         "shrinkage": learner.shrinkage,
         "update": learner.update,
         "rate": learner.schedule,
+        "max_live": learner.max_live,
         "passes": facts["passes"],
         "rest": facts["rest"],
         "holdout": facts["holdout"],

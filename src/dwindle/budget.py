@@ -1,0 +1,37 @@
+"""A budget of live features: which of them go when there are too many."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle.kernels import ALIKE, BINS, MAGNITUDE
+
+KEPT = 0.75  # of a budget that was used up; the rest is free for features to come
+
+# The memory of a run, in bytes: the program and the data in its hands; and for each live feature,
+# its cell and name while learning, then its place in the model and in the file that is written.
+ALWAYS, EACH = 400 * 10**6, 250
+
+
+def features_within(n_bytes: int) -> int:
+    """How many features may live in a run that has so much memory."""
+    n = (n_bytes - ALWAYS) // EACH
+    if n < 1:
+        raise ValueError(
+            f"memory must be more than {ALWAYS / 1e6:,.0f} MB, which a run needs to begin with, "
+            f"got {n_bytes / 1e6:,.0f} MB"
+        )
+    return n
+
+
+def edge(count: NDArray[np.int64], most: int) -> float:
+    """A worth that at most so many of the cells have, which `kernels.count_by_worth` counted.
+
+    >>> count = np.zeros(BINS, np.int64)
+    >>> count[BINS // 2 + (np.float32([0.5, 1.0, 2.0]).view(np.int32) >> ALIKE)] = 1
+    >>> edge(count, 2), edge(count, 1)
+    (0.501953125, 1.0078125)
+    """
+    above = count.sum() - np.cumsum(count)  # cells in higher bins
+    last = int(np.argmax(above <= most)) - BINS // 2  # the last bin that goes
+    bits = last + 1 << ALIKE
+    return float(np.int32(bits if bits >= 0 else bits ^ MAGNITUDE).view(np.float32))
