@@ -362,9 +362,10 @@ def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
         digest.update(f"{name} {column.type} ".encode())
         if pa.types.is_string(column.type):
             names = _text(column)
-            digest.update(names.bound.tobytes() + names.text.tobytes())
+            digest.update(names.bound.data)
+            digest.update(names.text.data)
         else:
-            digest.update(_numbers(column).tobytes())
+            digest.update(_numbers(column).data)
     return digest.hexdigest()
 
 

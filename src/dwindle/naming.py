@@ -1,13 +1,16 @@
 """The names of live features, and of no others."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled
+from dwindle import kernels
+from dwindle._jit import compiled, compiled_with
+from dwindle.kernels import GOLDEN, ONE, home_shift
 from dwindle.names import Text, cut, spelled
 
 DIGITS = 19  # as many as every number of 64 bits may have
@@ -94,19 +97,19 @@ class Names:
 
     def of(self, keys: NDArray[np.uint64]) -> Text:
         """The name of each key."""
-        known, size = self.keys, self._size.filled.astype(np.int64)
-        order, asked = np.argsort(known), np.argsort(keys)  # each is looked for near the last
-        place = np.empty(len(keys), np.int64)
-        place[asked] = np.append(order, -1)[np.searchsorted(known[order], keys[asked])]
-        has_name = np.append(known, np.uint64(0))[place] == keys
-        has_name &= place >= 0
-        numbers = Text.of([str(key) for key in keys[~has_name].tolist()])
-        begin, length = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
-        begin[has_name] = (np.cumsum(size) - size)[place[has_name]]
-        length[has_name] = size[place[has_name]]
-        begin[~has_name] = numbers.bound[:-1] + len(self._text.filled)
-        length[~has_name] = np.diff(numbers.bound)
-        return Text(*cut(np.concatenate([self._text.filled, numbers.text]), begin, length))
+        place = _places(self.keys, np.ascontiguousarray(keys))
+        has_none = np.flatnonzero(place < 0)
+        numbers = Text.of([str(key) for key in keys[has_none].tolist()])
+        size, text = self._size.filled, self._text.filled
+        if len(has_none):
+            place[has_none] = len(size) + np.arange(len(has_none))
+            size = np.concatenate([size, np.diff(numbers.bound).astype(np.uint32)])
+            text = np.concatenate([text, numbers.text])
+        end = np.cumsum(size, dtype=np.int64)
+        length = size[place].astype(np.int64)
+        begin = end[place]
+        begin -= length
+        return Text(*cut(text, begin, length))
 
 
 class _Growing:
@@ -152,6 +155,29 @@ def _has_text(key: Any, bound: Any, text: Any) -> Any:
         else:
             kept[w] = number != key[w]
     return kept
+
+
+@compiled_with(Path(kernels.__file__))
+def _places(known: Any, keys: Any) -> Any:
+    """Where each of these keys is among the known ones, which are distinct; -1 if it is not."""
+    n_places = 2
+    while n_places < 2 * len(known):
+        n_places *= 2
+    shift = home_shift(n_places)
+    mask = uint64(n_places - 1)
+    index = np.zeros(n_places, np.uint32)  # their places plus one, by open addressing
+    for k in range(len(known)):
+        j = (known[k] * GOLDEN) >> shift
+        while index[j] != 0:
+            j = (j + ONE) & mask
+        index[j] = k + 1
+    found = np.empty(len(keys), np.int64)
+    for k in range(len(keys)):
+        j = (keys[k] * GOLDEN) >> shift
+        while index[j] != 0 and known[index[j] - 1] != keys[k]:
+            j = (j + ONE) & mask
+        found[k] = np.int64(index[j]) - 1
+    return found
 
 
 @compiled
