@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import ref
 
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types, uint64
@@ -277,29 +276,26 @@ class One:
     def __init__(self, made_of: tuple[Any, ...]) -> None:
         self._made_of = made_of
         self._laid: Laid | None = None
-        self._kind: Standing | None = None
-        self.learn: Mapping[Given, Learned] = asked(self._first("learn", learn_one, LEARNS_FROM))
-        self.predict: Mapping[Given, Predicted] = asked(
-            self._first("predict", predict_one, PREDICTS_FROM)
-        )
+        self.learn: Mapping[Given, Learned] | None = None  # until there is code for it
+        self.predict: Mapping[Given, Predicted] | None = None
         self._accepts = getattr(made_of[-3], "accepts", None)
         self.fitting: set[float] = set()
         self.make_room(64)
 
-    def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...]) -> Any:
-        """What the attribute of this name asks until there is code for it: to compile it."""
-        whose = ref(self)  # not itself: what holds itself is freed late, and it holds the table
+    def able_to_learn(self, clock: Any, table: Any) -> Mapping[Given, Learned]:
+        """There is code for ``learn``, which is returned."""
+        self.learn = self._asked(learn_one, LEARNS_FROM, clock, table)
+        return self.learn
 
-        def first(given: Given) -> Any:
-            one = whose()
-            assert one is not None
-            made: Any = kernel.of(*one._made_of[-3:])  # noqa: SLF001  (its own)
-            code = made.compile((_tuple((*kinds, one._kind)),))  # noqa: SLF001
-            found = asked(code)
-            setattr(one, name, found)
-            return found[given]
+    def able_to_predict(self, clock: Any, table: Any) -> Mapping[Given, Predicted]:
+        """There is code for ``predict``, which is returned."""
+        self.predict = self._asked(predict_one, PREDICTS_FROM, clock, table)
+        return self.predict
 
-        return first
+    def _asked(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> Any:
+        made: Any = kernel.of(*self._made_of[-3:])
+        desk = Standing(_typeof(self.laid(clock, table).desk))
+        return asked(made.compile((_tuple((*kinds, desk)),)))
 
     def make_room(self, n: int) -> None:
         """For n features."""
@@ -339,7 +335,6 @@ class One:
             *(table.cells, table.capacity, clock.pulled, clock.rate, clock.before, clock.size),
             *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
         )
-        self._kind = self._kind or Standing(_typeof(desk))
         return Laid(desk, laid(desk))
 
     def fits(self, label: float) -> bool:
