@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import reference
 from dwindle import Adaptive, Averaged, Learner, Plain, Truncation, Unshrunk
-from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES, pulls_of, rates_of
+from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES, pulls_of, rates_of, sign
 from streams import batch_of, cut, seeds, stream
 
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))
@@ -26,6 +26,24 @@ def agree(learner, weights):
     assert learner.intercept == pytest.approx(weights.get(reference.INTERCEPT, 0.0), 1e-9, 1e-9)
 
 
+def rounding_decides_on_a_sign(learner, examples, expected):
+    """Whether a weight is the reference's to 1e-12, but one is 0 and the other is not, or below it.
+
+    A prediction that is 0 but for rounding makes such a weight of a slope that should be 0. For sgn
+    that is a whole pull, so from there on the two are as right as each other, and apart.
+    """
+    for i, (_, weights) in enumerate(expected):
+        if i == len(examples):
+            learner.next_pass()
+        learner.learn(batch_of([examples[i % len(examples)]]))
+        ours = learner.weights()
+        for name in weights.keys() - {reference.INTERCEPT}:
+            w = ours.get(name, 0.0)
+            if sign(w) != sign(weights[name]) and abs(w - weights[name]) < 1e-12:
+                return True
+    return False
+
+
 @losses
 @shrinkages
 @updates
@@ -36,9 +54,10 @@ def test_lazy_learning_is_algorithm_1(
 ):
     examples = stream(seed, loss.labels)
     n = len(examples)
+    ingredients = loss.loss, shrinkage[0], update[0]
     for schedule in SCHEDULES:
-        learner = Learner(
-            loss.loss, shrinkage[0], update[0], schedule, intercept=intercept, scaled=scaled
+        learner, other = (
+            Learner(*ingredients, schedule, intercept=intercept, scaled=scaled) for _ in range(2)
         )
         passes = 1 + second_pass
         learned = sum(importance > 0 for _, _, importance in examples)
@@ -55,6 +74,8 @@ def test_lazy_learning_is_algorithm_1(
                 scaled=scaled,
             )
         )
+        if shrinkage[1] is reference.subgradient:
+            assume(not rounding_decides_on_a_sign(other, examples, expected))
         predictions = learner.learn(batch_of(examples))
         if second_pass:
             agree(learner, expected[n - 1][1])

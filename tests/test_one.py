@@ -291,7 +291,6 @@ def test_threads_that_predict_at_once_do_not_disturb_each_other():
 
 def test_a_thread_that_predicts_while_another_learns_finds_a_learner_that_was_there():
     learner = Learner(Squared(), Truncation(1e-3), Plain(), 0.1, intercept=False)
-    learner.predict_one({"same": 1})  # the code for it is there
     done = threading.Event()
 
     def look():

@@ -75,7 +75,10 @@ def test_figures_are_whole_though_another_thread_measures_them(data, tmp_path, m
     def run(name, stop_after=None):
         rows, batches = [], []
         training = Training(**SETTINGS, reading=Reading(block_size=10_000))
-        stopping = lambda: len(batches) == stop_after  # noqa: E731
+
+        def stopping():
+            return len(batches) == stop_after
+
         options = {"on_row": rows.append, "on_batch": batches.append, "resume": True}
         try:
             summary = train([str(data)], tmp_path / name, training, stopping=stopping, **options)

@@ -16,6 +16,7 @@ from dwindle.registry import bodies, sources
 try:
     from dwindle._stored import Store
 except ImportError:  # a Numba whose inside is other than the one we know: its own way is slower
+    # The name is ours where it can be, and its base's where not.
     from numba.core.caching import FunctionCache as Store  # type: ignore[assignment]
 
 _HERE = Path(__file__)

@@ -183,10 +183,11 @@ class Learner:
             if len(features) > one.room:
                 one.make_room(2 * len(features))
                 table.names.expect(one.room)
+            learn = one.learn or one.able_to_learn(clock, table)
             place = id(features)  # after a call, and not from here on, another thread may go on
             laid = one.laid(clock, table)
             now = place, label, importance, clock.at, table.used, table.peak, laid.words
-            became, clock.at, table.used, table.peak, p = one.learn[now]
+            became, clock.at, table.used, table.peak, p = learn[now]
             if became == LEARNED:
                 return p
             if became == LEARNED_AND_FULL:
@@ -213,13 +214,14 @@ class Learner:
 
     def predict_one(self, features: Features) -> float:
         """The prediction for one example; changes nothing."""
-        one, clock = self._one, self.clock
+        one, clock, table = self._one, self.clock, self.table
         if type(features) in DICTS:
             if len(features) > one.room:
                 one.make_room(2 * len(features))
+            predict = one.predict or one.able_to_predict(clock, table)
             place = id(features)  # as in `learn_one`
-            laid = one.laid(clock, self.table)
-            predicted, p = one.predict[place, clock.at, laid.words]
+            laid = one.laid(clock, table)
+            predicted, p = predict[place, clock.at, laid.words]
             if predicted:
                 return p
         return float(self.predict(Batch.from_dicts([features]))[0])

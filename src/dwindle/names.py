@@ -78,7 +78,7 @@ class Text(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # what is equal to any sequence has no hash
 
     def __iter__(self) -> Iterator[str]:
         return iter(decoded(self.bound, self.text))

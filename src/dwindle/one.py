@@ -11,20 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import ref
 
 import numpy as np
-from numba import float64, int64, intc, intp, typeof, types, uint64
+from numba import float64, int64, intc, intp, typeof, types
 
 from dwindle import kernels, sketch
-from dwindle._jit import Kernel, helper, inlined, locked_kernel, prefetch
-from dwindle.formats.keys import _P5 as P5
-from dwindle.formats.keys import DEFAULT_SEED, clamped, key_of_name
-from dwindle.formats.keys import _finished as finished
-from dwindle.formats.keys import _with_byte as with_byte
-from dwindle.formats.keys import _with_half as with_half
-from dwindle.formats.keys import _with_word as with_word
-from dwindle.formats.scan import EQUALS, ZERO, byte, double, word
+from dwindle._jit import Kernel, helper, locked_kernel, prefetch
+from dwindle.formats.keys import key_in_memory
+from dwindle.formats.scan import EQUALS, byte, double, word
 from dwindle.kernels import GOLDEN, ONE, home_shift
 from dwindle.standing import Standing, laid, taken
 
@@ -48,7 +42,6 @@ KINDS = (
 )
 NUMBERS = frozenset(KINDS[1:])
 EXACT = 2**53  # up to here an integer is the same in double precision
-NINE = ZERO + 9
 JOINED = 2**14  # bytes of all ``name=text`` of an example
 FITTING = 64  # labels remembered as fitting the loss
 
@@ -100,29 +93,6 @@ class Desk(NamedTuple):
     prediction: Any
 
 
-@inlined
-def _key(name: int, length: int) -> Any:
-    """`key_of_name` a name at an address. Up to seven bytes before it are read, none past its end.
-
-    They are there: before its text stands the head of a string, or what the allocator keeps. The
-    last bytes are mixed in without branches, because lengths cannot be predicted.
-    """
-    if not 0 < length < 32 or ZERO <= byte(name) <= NINE:
-        return key_of_name(name, 0, length, DEFAULT_SEED, -1)
-    h = DEFAULT_SEED + P5 + uint64(length)
-    w = word(name + length - 8) >> uint64(-8 * length & 63)  # what is left after whole words
-    for at in range(name, name + length - 7, 8):
-        h = with_word(h, word(at))
-    longer = with_half(h, w & uint64(0xFFFFFFFF))
-    h = longer if length & 4 else h
-    w = w >> uint64(32) if length & 4 else w
-    for k in range(3):
-        longer = with_byte(h, w & uint64(0xFF))
-        h = longer if length & 3 > k else h
-        w >>= uint64(8)
-    return clamped(finished(h))
-
-
 @helper
 def _number(value: int, kinds: Any) -> float:
     """The number that an object is, NaN if it is none of the known kinds."""
@@ -146,7 +116,7 @@ def _read(features: int, desk: Any) -> int:
     ints, joined, kinds, cells = desk.ints, desk.joined, desk.kinds, desk.cells
     hashes, x, places = desk.hashes, desk.x, desk.places
     ints_at, joined_at = ints.ctypes.data, joined.ctypes.data
-    n, full = 0, 8  # see `_key`
+    n, full = 0, 8  # see `key_in_memory`
     shift = home_shift(len(cells))
     text_kind, float_kind = kinds[0], kinds[1]
     ints[NEXT] = 0
@@ -177,7 +147,7 @@ def _read(features: int, desk: Any) -> int:
             return -1
         x[n] = v
         if x[n] != 0.0:
-            key = _key(text, length)
+            key = key_in_memory(text, length)
             prefetch(cells, ((key + ONE) * GOLDEN) >> shift)
             hashes[KEY, n] = key
             places[TEXT, n] = text
@@ -277,29 +247,26 @@ class One:
     def __init__(self, made_of: tuple[Any, ...]) -> None:
         self._made_of = made_of
         self._laid: Laid | None = None
-        self._kind: Standing | None = None
-        self.learn: Mapping[Given, Learned] = asked(self._first("learn", learn_one, LEARNS_FROM))
-        self.predict: Mapping[Given, Predicted] = asked(
-            self._first("predict", predict_one, PREDICTS_FROM)
-        )
+        self.learn: Mapping[Given, Learned] | None = None  # until there is code for it
+        self.predict: Mapping[Given, Predicted] | None = None
         self._accepts = getattr(made_of[-3], "accepts", None)
         self.fitting: set[float] = set()
         self.make_room(64)
 
-    def _first(self, name: str, kernel: Kernel, kinds: tuple[Any, ...]) -> Any:
-        """What the attribute of this name asks until there is code for it: to compile it."""
-        whose = ref(self)  # not itself: what holds itself is freed late, and it holds the table
+    def able_to_learn(self, clock: Any, table: Any) -> Mapping[Given, Learned]:
+        """There is code for ``learn``, which is returned."""
+        self.learn = self._asked(learn_one, LEARNS_FROM, clock, table)
+        return self.learn
 
-        def first(given: Given) -> Any:
-            one = whose()
-            assert one is not None
-            made: Any = kernel.of(*one._made_of[-3:])  # noqa: SLF001  (its own)
-            code = made.compile((_tuple((*kinds, one._kind)),))  # noqa: SLF001
-            found = asked(code)
-            setattr(one, name, found)
-            return found[given]
+    def able_to_predict(self, clock: Any, table: Any) -> Mapping[Given, Predicted]:
+        """There is code for ``predict``, which is returned."""
+        self.predict = self._asked(predict_one, PREDICTS_FROM, clock, table)
+        return self.predict
 
-        return first
+    def _asked(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> Any:
+        made: Any = kernel.of(*self._made_of[-3:])
+        desk = Standing(_typeof(self.laid(clock, table).desk))
+        return asked(made.compile((_tuple((*kinds, desk)),)))
 
     def make_room(self, n: int) -> None:
         """For n features."""
@@ -339,7 +306,6 @@ class One:
             *(table.cells, table.capacity, clock.pulled, clock.rate, clock.before, clock.size),
             *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
         )
-        self._kind = self._kind or Standing(_typeof(desk))
         return Laid(desk, laid(desk))
 
     def fits(self, label: float) -> bool:

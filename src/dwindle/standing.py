@@ -11,6 +11,7 @@ from llvmlite import ir
 from numba import extending, types
 
 _extending: Any = extending
+_Tuple: Any = types.BaseTuple  # its parts can be gone through, which its own types do not say
 WORD = ir.IntType(64)
 
 
@@ -28,12 +29,12 @@ class Standing(types.Type):
 
 
 @_extending.register_model(Standing)
-class _Address(_extending.models.PrimitiveModel):  # type: ignore[misc]
+class _Address(_extending.models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, ir.IntType(8).as_pointer())
 
 
-@_extending.unbox(Standing)  # type: ignore[untyped-decorator]
+@_extending.unbox(Standing)
 def _(_kind: Any, given: Any, context: Any) -> Any:
     return _extending.NativeValue(context.pyapi.bytes_as_string(given))
 
@@ -58,8 +59,8 @@ def _taken(_typing: Any, standing: Any) -> Any:
             return builder.load(builder.bitcast(at, kind.as_pointer()))
 
         def value(kind: Any) -> Any:
-            if isinstance(kind, types.BaseTuple):
-                return context.make_tuple(builder, kind, list(map(value, kind)))  # type: ignore[call-overload]
+            if isinstance(kind, _Tuple):
+                return context.make_tuple(builder, kind, list(map(value, kind)))
             if isinstance(kind, types.Array):
                 return _array(context, builder, kind, [word() for _ in range(1 + 2 * kind.ndim)])
             if isinstance(kind, types.Float):

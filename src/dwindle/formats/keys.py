@@ -133,6 +133,15 @@ def ended(h: Any, last: Any, tail: Any, n: Any) -> Any:
     """
     longer = _with_word(h, last)
     h = longer if n & uint64(31) >= uint64(8) else h
+    return _with_tail(h, tail, n)
+
+
+@inlined
+def _with_tail(h: Any, tail: Any, n: Any) -> Any:
+    """The key of n bytes whose whole words are mixed in: ``tail`` are those after them and others.
+
+    There are no branches either.
+    """
     longer = _with_half(h, tail & uint64(0xFFFFFFFF))
     has_half = n & uint64(4) != uint64(0)
     h = longer if has_half else h
@@ -163,6 +172,21 @@ def key_of_name(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
     if colon < 0:  # the common case, without the patches
         return clamped(xxh64(text, begin, end, seed, -1))
     return clamped(xxh64(text, begin, end, seed, colon))
+
+
+@inlined
+def key_in_memory(name: int, length: int) -> Any:
+    """`key_of_name` a name at an address. Up to seven bytes before it are read, none past its end.
+
+    They are there: before its text stands the head of a string, or what the allocator keeps.
+    """
+    if not 0 < length < 32 or ZERO <= byte(name) < ZERO + 10:
+        return key_of_name(name, 0, length, DEFAULT_SEED, -1)
+    h = DEFAULT_SEED + _P5 + uint64(length)
+    for at in range(name, name + length - 7, 8):
+        h = _with_word(h, word(at))
+    tail = word(name + length - 8) >> uint64(-8 * length & 63)
+    return _with_tail(h, tail, uint64(length))
 
 
 @inlined
