@@ -20,6 +20,7 @@ COMMANDS = {
     "inspect": "Show what a model kept and what it was made with.",
     "merge": "Make one model of several, trained on parts of the data.",
     "convert": "Write data as Arrow, svmlight or VW text.",
+    "generate": "Write examples of a task whose answer is known.",
     "demo": "The paper's experiment in small, on data that is already here.",
 }
 

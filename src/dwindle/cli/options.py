@@ -6,8 +6,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import click
 
@@ -102,6 +103,18 @@ def asked_to_stop() -> list[int]:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     return asked
+
+
+@contextmanager
+def written_to(output: str) -> Iterator[BinaryIO]:
+    """Standard output, or a file that is there only when it is whole."""
+    from dwindle.files import replacing
+
+    if output == "-":
+        yield sys.stdout.buffer
+    else:
+        with replacing(output) as file:
+            yield file
 
 
 def told_in_one_line(command: Command) -> Command:

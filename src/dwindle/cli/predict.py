@@ -1,13 +1,12 @@
 """``dwindle predict``: the face of `Model.predict` over a stream."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, BinaryIO
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
-from dwindle.cli.options import data, reading, told_in_one_line
+from dwindle.cli.options import data, reading, told_in_one_line, written_to
 from dwindle.cli.report import screen
 from dwindle.words import counted
 
@@ -61,15 +60,3 @@ def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:
     numbers = text.tobytes().decode().splitlines()
     tagged = (f"{p} {tag}\n" if tag else f"{p}\n" for p, tag in zip(numbers, tags, strict=True))
     return "".join(tagged).encode("utf-8", "surrogateescape")
-
-
-@contextmanager
-def written_to(output: str) -> Iterator[BinaryIO]:
-    """Standard output, or a file that is there only when it is whole."""
-    from dwindle.files import replacing
-
-    if output == "-":
-        yield sys.stdout.buffer
-    else:
-        with replacing(output) as file:
-            yield file

@@ -1,0 +1,228 @@
+"""A log of clicks: its lines, its words, its clicks, and what can be learned from it."""
+
+import json
+import math
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from vowpalwabbit import pyvw
+
+from dwindle import Adaptive, Learner, Logistic, Truncation, generating
+from dwindle.generating import AD, OCTAVES, QUERY, Ads
+from dwindle.metrics import auc
+from dwindle.model import Model
+
+FEW = 3000
+
+
+def text(seed=0, n=FEW, first=0):
+    return b"".join(Ads(seed).text(n, first))
+
+
+def parts(line):
+    """The label, the words of the query and those of both ads with their values."""
+    label, query, ads = line.split("|")
+    values = (word.partition(":") for word in ads.split()[1:])
+    return int(label), query.split()[1:], {x: float(v or 1) for x, _, v in values}
+
+
+def examples(**which):
+    return [parts(line) for line in text(**which).decode().splitlines()]
+
+
+def dwindle(*args, check=True, **how):
+    return subprocess.run(
+        [sys.executable, "-m", "dwindle", *args], capture_output=True, check=check, **how
+    )
+
+
+def test_a_seed_always_gives_the_same_log_and_another_seed_another():
+    assert text(seed=3) == text(seed=3)
+    assert not set(text(seed=3).splitlines()) & set(text(seed=4).splitlines())
+
+
+def test_a_log_is_the_same_however_it_is_cut(monkeypatch):
+    whole = text()
+    assert text(n=1000) + text(n=1500, first=1000) + text(n=FEW - 2500, first=2500) == whole
+    log = Ads()
+    monkeypatch.setattr(generating, "AT_ONCE", 7)
+    assert b"".join(log.text(FEW)) == whole
+    monkeypatch.undo()
+    assert log.least_errors / FEW == Ads().bayes_error(FEW)
+
+
+def test_no_two_examples_are_alike_and_the_log_goes_on_past_two_to_the_32():
+    lines = (text(n=50_000) + text(n=50_000, first=2**32)).splitlines()
+    assert len(set(lines)) == len(lines) == 100_000
+
+
+def test_no_word_comes_twice_and_no_word_is_of_both_ads():
+    most_words = 0
+    for label, query, ads in examples():
+        assert label in {-1, 1}
+        assert len(set(query)) == len(query) <= QUERY
+        values = Counter(ads.values())
+        assert set(values) <= {1.0, -1.0}
+        assert max(values.values()) <= AD
+        most_words = max(most_words, len(ads))
+    assert most_words == 2 * AD
+    for line in text().decode().splitlines():
+        words = [word.partition(":")[0] for word in line.split("|a")[1].split()]
+        assert len(set(words)) == len(words)
+
+
+def test_dwindle_reads_every_line_and_makes_the_products():
+    log = examples()
+    batch = next(Ads().batches(FEW))
+    assert batch.n_examples == FEW == len(log)
+    assert batch.label.tolist() == [label for label, *_ in log]
+    sizes = [len(query) + len(ads) + len(query) * len(ads) for _, query, ads in log]
+    assert np.diff(batch.start).tolist() == sizes
+    _, query, ads = log[0]
+    names = [f"q\0{w}" for w in query] + [f"a\0{x}" for x in ads]
+    names += [f"q*a\0{w}*{x}" for w in query for x in ads]
+    values = [1.0] * len(query) + list(ads.values()) * (1 + len(query))
+    found = dict(zip(batch.names[: sizes[0]], batch.x.tolist(), strict=False))
+    assert found == dict(zip(names, values, strict=True))
+
+
+def test_vowpal_wabbit_reads_the_same_words():
+    vw = pyvw.Workspace("--quiet --noconstant")
+    for line, (label, query, ads) in zip(
+        text(n=200).decode().splitlines(), examples(n=200), strict=True
+    ):
+        example = vw.example(line)
+        assert example.get_simplelabel_label() == label
+        assert [example.num_features_in(ord(space)) for space in "qa"] == [len(query), len(ads)]
+        assert [example.feature_weight(ord("a"), k) for k in range(len(ads))] == list(ads.values())
+        vw.finish_example(example)
+    vw.finish()
+
+
+def test_words_come_by_zipf_s_law():
+    """P(r) = log2(1 + 1/r) / 27, and each octave of ranks has the same share."""
+    log = examples(n=60_000)
+    words = np.array([int(w[1:]) for _, query, _ in log for w in query])
+    n = QUERY * len(log)  # a word that came twice is left out: only the most frequent feel it
+    for r in (5, 10, 100):
+        expected = n * math.log2(1 + 1 / r) / OCTAVES
+        assert abs((words == r).sum() - expected) < 5 * math.sqrt(expected) + 0.03 * expected
+    share = np.bincount(np.log2(words).astype(int), minlength=OCTAVES) / n
+    assert len(share) == OCTAVES
+    assert share[4:] == pytest.approx(np.full(OCTAVES - 4, 1 / OCTAVES), rel=0.05)
+    within = np.log2(words[words >= 1024]) % 1  # nearly no step between the ranks
+    assert np.histogram(within, 10, (0, 1))[0] / len(within) == pytest.approx(
+        np.full(10, 0.1), rel=0.03
+    )
+
+
+def margins(log, seed):
+    """What is planted for each example, by the library's own weights."""
+    truth = generating._mixed(~generating._mixed(np.uint64(seed)))  # noqa: SLF001
+    weight = generating._weight  # noqa: SLF001  (there is no other way to the truth)
+    for _, query, ads in log:
+        ranks = [np.uint64(0), *(np.uint64(w[1:]) for w in query)]
+        yield sum(v * weight(truth, w, np.uint64(x[1:])) for x, v in ads.items() for w in ranks)
+
+
+def test_clicks_have_the_chances_that_were_planted_and_so_the_least_error():
+    n = 20_000
+    log = examples(n=n)
+    label = np.array([label for label, *_ in log])
+    margin = np.array(list(margins(log, 0)))
+    chance = 1 / (1 + np.exp(-margin))
+    assert np.minimum(chance, 1 - chance).mean() == pytest.approx(Ads().bayes_error(n), rel=1e-9)
+    wrong = np.mean(np.sign(margin) != label)
+    assert abs(wrong - Ads().bayes_error(n)) < 4 * math.sqrt(0.25 / n)
+    assert 0.1 < wrong < 0.2
+    for low in np.arange(-4.0, 4.0):
+        these = (margin >= low) & (margin < low + 1)
+        sampling = 4 * math.sqrt(0.25 / these.sum())
+        assert abs(np.mean(label[these] == 1) - chance[these].mean()) < sampling
+
+
+def test_what_is_planted_is_sparse_and_of_frequent_words_alone():
+    truth, weight = np.uint64(1), generating._weight  # noqa: SLF001
+    ranks = [np.uint64(r) for r in (0, 1, 2, 50, 3000, 2**16, 2**20)]
+    planted = [
+        (int(w), int(x), weight(truth, w, np.uint64(x)))
+        for w in ranks
+        for x in [*range(1, 400), 5000, 2**17]
+    ]
+    there = [(w, x, v) for w, x, v in planted if v]
+    assert all(max(w, 1) * x <= generating.FREQUENT and 1 <= abs(v) < 2 for w, x, v in there)
+    may_be = sum(max(w, 1) * x <= generating.FREQUENT for w, x, _ in planted)
+    assert abs(len(there) / may_be - 1 / generating.ONE_IN) < 0.04
+    assert abs(np.mean([v > 0 for *_, v in there]) - 0.5) < 0.15
+
+
+@pytest.mark.slow
+def test_a_learner_finds_what_is_planted():
+    """Its AUC goes most of the way from chance, 0.5, to that of who knows the weights."""
+    n, n_test = 300_000, 10_000
+    log = Ads()
+    learner = Learner(Logistic(), Truncation(gravity=1e-3), Adaptive(), 0.1)
+    for batch in log.batches(n):
+        learner.learn(batch)
+    test = examples(n=n_test, first=n)
+    label = np.array([label for label, *_ in test], np.float32)
+    known = auc(np.array(list(margins(test, 0))), label)
+    found = auc(np.concatenate([learner.predict(b) for b in log.batches(n_test, n)]), label)
+    assert known > 0.9
+    assert found - 0.5 > 0.7 * (known - 0.5)
+
+
+def test_the_command_writes_what_the_library_does_and_tells_the_least_error(tmp_path):
+    out = tmp_path / "ads.vw"
+    done = dwindle(
+        "generate",
+        "ads",
+        "-n",
+        "5000",
+        "--seed",
+        "9",
+        "--first",
+        "70",
+        "-o",
+        out,
+        "--json",
+        check=True,
+    )
+    assert out.read_bytes() == text(seed=9, n=5000, first=70)
+    told = json.loads(done.stderr)
+    assert told == {
+        "examples": 5000, "first": 70, "seed": 9, "bytes_out": out.stat().st_size,
+        "bayes_error": Ads(9).bayes_error(5000, 70),
+    }  # fmt: skip
+    piped = dwindle("generate", "ads", "-n", "5000", "--seed", "9", "--first", "70")
+    assert piped.stdout == out.read_bytes()
+    assert f"{told['bayes_error']:.2%} of them wrong" in piped.stderr.decode()
+
+
+def test_training_reads_the_log_from_a_pipe(tmp_path):
+    model = tmp_path / "m.parquet"
+    dwindle("train", "-", "--interactions", "q*a", "-q", "-m", model, input=text(n=500))
+    assert any(name.startswith("q*a") for name in map(str, Model.load(model).weights()))
+
+
+def test_a_closed_pipe_ends_the_log_in_silence():
+    going = subprocess.Popen(
+        [sys.executable, "-m", "dwindle", "generate", "ads", "-n", "100000000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert going.stdout.readline() == text(n=1)
+    going.stdout.close()
+    assert going.stderr.read() == b""
+    assert going.wait(60) == 1
+
+
+def test_a_log_that_cannot_be_is_told_in_one_line(tmp_path):
+    done = dwindle("generate", "ads", "-o", tmp_path / "no" / "ads.vw", check=False)
+    assert done.returncode == 1
+    assert b"there is no folder" in done.stderr
+    with pytest.raises(ValueError, match="seed must be"):
+        Ads(-1)
