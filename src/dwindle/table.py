@@ -92,11 +92,12 @@ class Table:
             self.sweep(least)
             return
         self.clock.steer(least)
-        while self.used > most:
-            if least > 0.0:
-                self.clock.pull(max(least, np.spacing(self.clock.now)))
+        if least > 0.0:
+            self.clock.pull(least)
+        self.sweep()
+        while self.used > most:  # what rounding left, if anything
+            self.clock.pull(max(self._edge(most), np.spacing(self.clock.now)))
             self.sweep()
-            least = self._edge(most)  # what rounding left, if anything
 
     def _edge(self, most: int) -> float:
         count = np.zeros(kernels.BINS, np.int64)
