@@ -9,7 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from dwindle import Adaptive, Averaged, Batch, Ftrl, Learner, Logistic, Plain, Rda, Truncation
+from dwindle import (
+    Adaptive,
+    Averaged,
+    Batch,
+    Ftrl,
+    Learner,
+    Logistic,
+    Plain,
+    Rda,
+    Truncation,
+    certify,
+)
 from dwindle.budget import edge
 from dwindle.errors import DataError
 from dwindle.kernels import ALIKE, BINS, MAGNITUDE
@@ -104,6 +115,15 @@ class Told:
         self.steer(missing)
         self.gravity[self.clock.n_steps] = self.clock.gravity
 
+    def pulls_of(self, n, rates, every):
+        """What each of n steps pulls before it predicts."""
+        gravity, pulls = 0.0, []
+        for i in range(n):
+            gravity = self.gravity.get(i, gravity)
+            due = rates[i] * every * gravity if (i + 1) % every == 0 else 0.0
+            pulls.append(due + self.pulls.get(i, 0.0))
+        return pulls
+
 
 @pytest.mark.parametrize("rate", RATES, ids=str)
 @given(seed=seeds, max_live=st.integers(6, 300), every=st.integers(1, 3))
@@ -116,11 +136,7 @@ def test_a_budget_is_algorithm_1_with_some_sequence_of_gravities(rate, seed, max
     predictions = learner.learn(batch_of(examples))
     schedule = rate if isinstance(rate, Schedule) else Schedule(rate)
     rates = rates_of(schedule, len(examples), [0] * len(examples))
-    gravity, pulls = 0.0, []
-    for i in range(len(examples)):
-        gravity = told.gravity.get(i, gravity)
-        due = rates[i] * every * gravity if (i + 1) % every == 0 else 0.0
-        pulls.append(due + told.pulls.get(i, 0.0))
+    pulls = told.pulls_of(len(examples), rates, every)
     eager = list(
         reference.learn(
             examples, rates, pulls, LOGISTIC.slope, reference.t1, reference.Plain(), intercept=True
@@ -130,6 +146,43 @@ def test_a_budget_is_algorithm_1_with_some_sequence_of_gravities(rate, seed, max
     if not told.pulls.get(len(examples)):
         agree(learner, eager[-1][1] if eager else {})
     assert min(told.gravity.values()) >= 1e-3  # its own gravity is the least
+
+
+@given(seed=seeds, cuts=seeds, max_live=st.integers(6, 300), every=st.integers(1, 3))
+@settings(max_examples=20)
+def test_the_regret_bound_of_a_budget_is_that_of_the_gravities_it_came_to(
+    seed, cuts, max_live, every
+):
+    examples = [example for example in wide(seed) if example[2] > 0]
+    rate, n = 0.05, len(examples)
+    rng = np.random.default_rng(seed)
+    comparator = {str(name): float(rng.normal()) for name in rng.choice(2000, 20, replace=False)}
+    certificate = certify(
+        [batch_of(run) for run in cut(examples, cuts) if run],
+        comparator,
+        loss=LOGISTIC.loss,
+        shrinkage=Truncation(1e-3, every=every),
+        rate=rate,
+        max_live=max_live,
+    )
+    assert certificate.holds
+    learner = budgeted(Plain(), 1e-3, max_live, rate, every)
+    told = Told(learner.clock)
+    predictions = learner.learn(batch_of(examples))
+    loss = sum(h * LOGISTIC.value(p, y) for p, (_, y, h) in zip(predictions, examples, strict=True))
+    assert certificate.loss == pytest.approx(loss / max(n, 1), 1e-9, 1e-12)
+    pulls = told.pulls_of(n, [rate] * n, every)
+    run = reference.learn(
+        examples, [rate] * n, pulls, LOGISTIC.slope, reference.t1, reference.Plain(), intercept=True
+    )
+    penalty, before = 0.0, {}
+    for pull, (_, after) in zip(pulls, run, strict=True):
+        felt = (reference.t1(w, pull) for name, w in before.items() if name is not None)
+        penalty += pull / rate * sum(map(abs, felt))
+        before = after
+    assert certificate.penalty == pytest.approx(penalty / max(n, 1), 1e-6, 1e-9)
+    charged = sum(pulls[1:]) / rate * sum(map(abs, comparator.values()))
+    assert certificate.comparator_penalty == pytest.approx(charged / max(n, 1), 1e-6, 1e-9)
 
 
 @pytest.mark.parametrize("update", [Plain(), Adaptive()], ids=str)

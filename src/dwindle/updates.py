@@ -173,7 +173,8 @@ def _(_update: Averaged, cell: Any, w: float, _now: float) -> bool:
 class Audited(NamedTuple):
     """`Plain`, with the books that the regret bound of Theorem 3.1 needs; see `certificate`.
 
-    Over the moments felt, ``penalty`` sums |w| I(|w| <= theta) and ``exposure`` I(|w| <= theta).
+    Over the moments felt, each of which pulls by a = eta_i g_i, ``penalty`` sums
+    a |w| I(|w| <= theta) and ``exposure`` a I(|w| <= theta).
     """
 
     def cell(self) -> np.dtype[np.void]:
@@ -182,7 +183,7 @@ class Audited(NamedTuple):
 
     @property
     def counts_moments(self) -> bool:
-        """The books are kept in moments."""
+        """The books are kept moment by moment."""
         return True
 
 
@@ -190,8 +191,8 @@ class Audited(NamedTuple):
 def _(update: Audited, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
     owed = now - cell.settled
     if feels(shrinkage, cell.weight):
-        cell.penalty += abs(path_sum(shrinkage, cell.weight, owed, size))
-        cell.exposure += owed
+        cell.penalty += abs(path_sum(shrinkage, cell.weight, owed, size)) * size
+        cell.exposure += owed * size
     cell.weight = weight_at(update, shrinkage, cell, now, size)
     cell.settled = now
     return cell.weight
