@@ -86,8 +86,11 @@ def learn(
     intercept=False,
     scaled=False,
     swept_before=(),
+    dropped_before=None,
 ):
     """Yield (prediction, weights) for each (features, label, importance) in ``examples``.
+
+    What a budget takes, ``dropped_before`` names by the step: it is then as if never seen.
 
     ``features`` is a list of (name, x); ``pulls[i]`` is eta_i g_i, or None where step i pulls nothing.
     The sub-gradient's pull belongs to the update; T1 and T0 come before the prediction.
@@ -111,6 +114,9 @@ def learn(
             for name in [n for n, w in weights.items() if w == 0 and n is not INTERCEPT]:
                 del weights[name]
                 update.forget(name)
+        for name in (dropped_before or {}).get(step, ()):
+            del weights[name]
+            update.forget(name)
         if shrink is not subgradient:
             pull_all()  # step 2: every weight, seen or not
         p = 0.0

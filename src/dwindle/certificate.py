@@ -12,8 +12,8 @@ from dwindle.batch import Batch
 from dwindle.clock import Clock
 from dwindle.hashing import key_of
 from dwindle.learner import Learner
-from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk
+from dwindle.table import Table
 from dwindle.updates import Audited, Plain
 
 
@@ -60,9 +60,9 @@ def certify(
 
     The gravity that Algorithm 1 exerts before step i + 1's prediction is the theorem's g_i, and its
     last one is 0, so the weights the theorem speaks of are those that predicted. The intercept is
-    one more coordinate, with no gravity. An example of importance h has the loss h phi. The theorem
-    is about any sequence of gravities, and so about the one that a budget of ``max_live`` features
-    comes to on this stream.
+    one more coordinate, with no gravity. An example of importance h has the loss h phi. A budget of
+    ``max_live`` features adds gravities of single coordinates, for which the theorem holds as well:
+    the comparator is charged for those that it shares.
 
     >>> batch = Batch.from_dicts([{"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}], [1, -1, 1, -1])
     >>> from dwindle import Logistic
@@ -76,16 +76,14 @@ def certify(
         raise TypeError(
             f"Theorem 3.1 needs A and B with |gradient|^2 <= A L + B: {loss} has no slope_bound()"
         )
-    learner = Learner(loss, shrinkage, Audited(), float(rate), intercept=intercept, scaled=scaled)
-    leader = Learner(
-        loss, shrinkage, Plain(), float(rate), intercept=intercept, scaled=scaled, max_live=max_live
-    )
-    steering = _Steering(leader)
+    settings = {"intercept": intercept, "scaled": scaled}
+    learner = Learner(loss, shrinkage, Audited(), float(rate), **settings)
+    budget = _Budget(Learner(loss, shrinkage, Plain(), float(rate), **settings, max_live=max_live))
     values = kernels.values.of(loss)
     own = other = 0.0  # sums of losses
     a_max = b_max = 0.0  # the largest h |x|^2 and h^2 |x|^2
     for batch in batches:
-        prediction = learner.learn(batch) if max_live is None else steering.lead(learner, batch)
+        prediction = learner.learn(batch) if max_live is None else budget.lead(learner, batch)
         label, h = learner.lessons(batch)
         n = np.diff(batch.start)
         spread = np.maximum(n + float(intercept), 1.0) ** -0.5 if scaled else np.ones(len(n))
@@ -103,8 +101,7 @@ def certify(
     a, b = loss.slope_bound()
     big_a, big_b = a * a_max, b * b_max
     total = max(learner.n_steps, 1)
-    pulled = None if max_live is None else leader.clock.now
-    penalty, comparator_penalty = _penalties(learner, comparator, pulled)
+    penalty, comparator_penalty = _penalties(learner, comparator)
     penalty /= rate * total
     comparator_penalty /= rate * total
     length = sum(w * w for w in comparator.values()) + comparator_intercept**2 * float(intercept)
@@ -142,86 +139,67 @@ def _look_up(comparator: Mapping[str, float], key: NDArray[Any]) -> NDArray[np.f
     return np.where(known[found] == key, weight[found], 0.0)
 
 
-class _Steering:
-    """What a budget tells the clock of a run, for the clock of another that keeps the books.
+class _Budget:
+    """What a budget does to a run, for another that keeps the books.
 
-    The budget is kept by a learner that forgets what has died; with books nothing is forgotten.
+    It is kept by a learner that forgets what goes; with books nothing is forgotten.
     """
 
     def __init__(self, leader: Learner) -> None:
-        old = leader.clock
         self._leader = leader
-        self._clock = _Recording(old.schedule, old.shrinkage, counts_moments=old.counts_moments)
-        leader.clock = leader.table.clock = self._clock
+        self._table = _Recording(leader.shrinkage, leader.update, leader.clock, leader.max_live)
+        leader.table = self._table
 
     def lead(self, learner: Learner, batch: Batch) -> NDArray[np.float64]:
-        """Learn from the batch, pulled as the budget has it; returns the predictions."""
+        """Learn from the batch and lose what the budget takes; returns the predictions."""
         step = learner.n_steps + np.cumsum(batch.importances() > 0)  # made, after each example
         self._leader.learn(batch)
         predictions, done = [], 0
-        for n_steps, owed, added in self._clock.told:
+        for n_steps, left in self._table.cuts:
             until = int(np.searchsorted(step, n_steps, side="right"))
             predictions.append(learner.learn(batch.rows(done, until)))
-            _pull(learner, owed, added)
+            _leave(learner, left)
             done = until
-        self._clock.told.clear()
+        self._table.cuts.clear()
         predictions.append(learner.learn(batch.rows(done, batch.n_examples)))
         return np.concatenate(predictions)
 
 
-class _Recording(Clock):
-    """A clock that remembers what it was told: after which step, the pull, the gravity added."""
+class _Recording(Table):
+    """A table that remembers its cuts: after which step, and the cells that were left."""
 
-    def __init__(self, schedule: Schedule, shrinkage: Any, *, counts_moments: bool) -> None:
-        super().__init__(schedule, shrinkage, counts_moments=counts_moments)
-        self.told: list[tuple[int, float, float]] = []
+    def __init__(self, shrinkage: Any, update: Any, clock: Clock, max_live: int | None) -> None:
+        super().__init__(shrinkage, update, clock, max_live)
+        self.cuts: list[tuple[int, NDArray[np.uint64]]] = []
 
-    def pull(self, owed: float) -> None:
-        super().pull(owed)
-        self.told.append((self.n_steps, owed, self.added))
-
-    def steer(self, missing: float) -> None:
-        super().steer(missing)
-        self.told.append((self.n_steps, 0.0, self.added))
+    def cut(self, most: int) -> None:
+        super().cut(most)
+        self.cuts.append((self.clock.n_steps, self.cells["key"][self.cells["key"] != 0]))
 
 
-def _pull(learner: Learner, owed: float, added: float) -> None:
-    """All weights are pulled at once, and the gravity is another from here on.
+def _leave(learner: Learner, left: NDArray[np.uint64]) -> None:
+    """Pull all weights but these to zero, each by a gravity of its own.
 
-    It is one pull with that of the next step, if that is a moment: both are charged for the weight
-    that both leave.
+    Nothing of them is left that would be charged for; the comparator is, for as far as they went.
     """
+    table, clock = learner.table, learner.clock
+    table.settle(clock.now, clock.size)
+    gone = (table.cells["key"] != 0) & ~np.isin(table.cells["key"], left)
+    table.cells["exposure"][gone] += np.abs(table.cells["weight"][gone])
+    table.cells["weight"][gone] = 0.0
+
+
+def _penalties(learner: Learner, comparator: Mapping[str, float]) -> tuple[float, float]:
+    """Times the rate: the sums of g_i |w| and of g_i |comparator|, each over I(|w| <= theta)."""
     clock, table = learner.clock, learner.table
     table.settle(clock.now, clock.size)
-    clock.set(**(clock.state | {"added": added}))
-    clock.open()
-    following = clock.size if (clock.n_steps + 1) % learner.shrinkage.every == 0 else 0.0
-    cells = table.cells[table.cells["key"] != 0]
-    weight = cells["weight"]
-    cells["penalty"] += owed * np.maximum(np.abs(weight) - owed - following, 0.0)
-    cells["weight"] -= np.clip(weight, -owed, owed)
-    table.cells[table.cells["key"] != 0] = cells
-
-
-def _penalties(
-    learner: Learner, comparator: Mapping[str, float], pulled: float | None
-) -> tuple[float, float]:
-    """Times the rate: the sums of g_i |w| and of g_i |comparator|, each over I(|w| <= theta).
-
-    ``pulled`` is all the pull of a run with a budget: it has no theta, so all have felt all of it.
-    """
-    clock, table = learner.clock, learner.table
-    table.settle(clock.now, clock.size)
-    own = getattr(learner.shrinkage, "gravity", 0.0) * learner.schedule.rate
     # Before step 1 there is no w_i for a pull to be charged to: all weights are 0 already.
-    uncharged = own if learner.shrinkage.every == 1 and learner.n_steps else 0.0
+    uncharged = clock.size if learner.shrinkage.every == 1 and learner.n_steps else 0.0
     full = table.cells[table.cells["key"] != 0]
-    exposure: dict[int, float] = {}
-    if pulled is None:
-        key = full["key"] - np.uint64(1)
-        exposure = dict(zip(key.tolist(), full["exposure"].tolist(), strict=True))
-        pulled = clock.now * clock.size
+    key = full["key"] - np.uint64(1)
+    exposure = dict(zip(key.tolist(), full["exposure"].tolist(), strict=True))
     charged = sum(
-        abs(w) * (exposure.get(key_of(name), pulled) - uncharged) for name, w in comparator.items()
+        abs(w) * (exposure.get(key_of(name), clock.now * clock.size) - uncharged)
+        for name, w in comparator.items()
     )
     return float(full["penalty"].sum()), charged

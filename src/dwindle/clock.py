@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dwindle.schedules import Schedule
 
 WINDOW = 32768  # steps that are laid out at once
-GAIN = 0.25  # what of a lack of pull the gravity makes up for, much of it being chance
 FIRST = 512  # in the first window of a pass, which may be short; each that follows is twice as long
 
 
@@ -24,8 +23,6 @@ class Clock:
     ``rate[at + 1]`` the next step's rate. In units of pull the clock is the sum of eta_i g_i and
     ``size`` is 1; counting moments, it is their number and ``size`` is how far each of them pulls,
     equal within a window.
-
-    A budget may add to the gravity: ``added`` is how much, since step ``steered``.
     """
 
     def __init__(self, schedule: Schedule, shrinkage: Any, *, counts_moments: bool) -> None:
@@ -33,8 +30,6 @@ class Clock:
         self.shrinkage = shrinkage
         self.counts_moments = counts_moments
         self.passes = 0
-        self.added = 0.0
-        self.steered = 0
         self.at = 0
         self.before = 0
         self.pulled: NDArray[np.float64] = np.zeros(1)
@@ -66,44 +61,12 @@ class Clock:
             "passes": self.passes,
             "now": self.now,
             "size": self.size,
-            "added": self.added,
-            "steered": self.steered,
         }
 
-    def set(
-        self,
-        n_steps: int,
-        passes: int,
-        now: float,
-        size: float,
-        added: float = 0.0,
-        steered: int = 0,
-    ) -> None:
+    def set(self, n_steps: int, passes: int, now: float, size: float) -> None:
         """The clock stands as another one did, its window spent."""
         self.before, self.at, self.passes = n_steps, 0, passes
         self.pulled, self.size = np.array([now]), size
-        self.added, self.steered = added, steered
-        self._length = FIRST
-
-    @property
-    def gravity(self) -> float:
-        """The gravity now: the shrinkage's own, and what a budget has added."""
-        return float(getattr(self.shrinkage, "gravity", 0.0)) + self.added
-
-    def pull(self, owed: float) -> None:
-        """All weights are pulled by so much at once."""
-        self.set(**(self.state | {"now": self.now + owed}))
-
-    def steer(self, missing: float) -> None:
-        """From here on there is more gravity because some pull was missing, or less if that is < 0.
-
-        It would take all of what was missing over the steps since it was steered last, at the rate
-        of this one, to do without; a part of that is added. The sum is never below the shrinkage's.
-        """
-        [rate] = self.schedule.rates(np.array([self.n_steps]), self.passes)
-        reach = float(rate) * max(self.n_steps - self.steered, 1)
-        added = max(0.0, self.added + GAIN * missing / reach)
-        self.set(**(self.state | {"added": added, "steered": self.n_steps}))
 
     def skip(self, n_steps: int) -> int:
         """Take up to n steps at once, as many as the window has; returns how many."""
@@ -129,7 +92,7 @@ class Clock:
         rate = self.schedule.rates(before + np.arange(size + 1), passes)
         every = self.shrinkage.every
         moments = slice(every - before % every, None, every)
-        pulls = self.shrinkage.pull(rate) + rate * (every * self.added)
+        pulls = self.shrinkage.pull(rate)
         ticks = np.zeros(size + 1)
         ticks[moments] = 1.0 if self.counts_moments else pulls[moments]
         ticks[0] = now

@@ -36,8 +36,8 @@ class Learner:
 
     ``rate`` is a number or a `Schedule`. ``scaled`` divides predictions by the square root of the
     number of non-zero entries, the intercept among them, as in section 5. The intercept is never
-    shrunk. ``max_live`` is a budget: there are never more live features, and where the gravity is
-    too low for that it is raised as far as it takes; see `gravity`.
+    shrunk. ``max_live`` is a budget: there are never more live features, because those worth least
+    are pulled to zero as far as it takes; see `settled`.
 
     >>> learner = Learner(loss=Logistic(), shrinkage=Truncation(gravity=1e-4, every=10), rate=0.1)
     >>> learner.learn_one({"color=red": 1, "price": 3.5}, 1)
@@ -100,10 +100,19 @@ class Learner:
         """Examples learned from so far."""
         return self.clock.n_steps
 
-    @property
-    def gravity(self) -> float:
-        """The gravity that pulls now: the shrinkage's, or what the budget has made of it."""
-        return self.clock.gravity
+    def settled(self) -> dict[str, float]:
+        """What the budget has come to: the setting that would have removed the last it removed.
+
+        That is a gravity, over the steps between the last two times that features had to go; or,
+        with `Ftrl` and `Rda`, a patience.
+        """
+        _, steps, worth = self.table.last_cut
+        if isinstance(self.update, Ftrl | Rda):
+            felt = max(1.0 / worth - 1.0, 0.0) if worth > 0.0 else np.inf
+            return {"patience": min(self.update.patience, felt)}
+        [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
+        felt = max(worth, 0.0) / (float(rate) * steps) if steps else 0.0
+        return {"gravity": float(getattr(self.shrinkage, "gravity", 0.0)) + felt}
 
     @property
     def intercept(self) -> float:
@@ -159,8 +168,6 @@ class Learner:
     ) -> int:
         """Learn from example i on, up to where the kernel needs help; returns where that is."""
         clock, table = self.clock, self.table
-        if clock.spent:
-            self._wind()
         i, clock.at, n_fresh = self._learn(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
@@ -170,9 +177,7 @@ class Learner:
         if i < batch.n_examples:
             if not np.isfinite(prediction[i]):
                 raise self._diverged(prediction[i], i)
-            n = int(batch.start[i + 1] - batch.start[i])
-            if n > table.room:
-                table.make_room(n)
+            self._make_way(int(batch.start[i + 1] - batch.start[i]))
         return i
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
@@ -201,7 +206,10 @@ class Learner:
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
 
     def _make_way(self, n: int) -> None:
-        """For an example of n features, that could not be learned from as things stood."""
+        """For an example of n features, that could not be learned from as things stood.
+
+        Only then does the clock go on: so no prediction depends on where a batch ended.
+        """
         with Held():
             if self.clock.spent:
                 self._wind()
@@ -306,6 +314,7 @@ class Learner:
             "cells": table.cells[table.cells["key"] != 0],
             "n_cells": len(table.cells),
             "peak": table.peak,
+            "last_cut": table.last_cut,
             "seen": table.seen.register.copy(),
             "names": (table.names.keys.copy(), names.bound, names.text),
         }
@@ -318,6 +327,7 @@ class Learner:
         self.bias[:] = state["bias"]
         self.table.fill(np.array(state["cells"]), state["n_cells"])
         self.table.peak, self.table.seen = state["peak"], Distinct(np.array(state["seen"]))
+        self.table.last_cut = state["last_cut"]
         key, bound, text = state["names"]
         self.table.names.enter(key, Text(bound, text), np.arange(len(key)))
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch, Features
+from dwindle.budget import Cut
 from dwindle.errors import DataError, DivergedError
 from dwindle.explaining import Explanation, explained
 from dwindle.files import replacing
@@ -257,6 +258,7 @@ def save_checkpoint(
         "clock": learner.clock.state,
         "n_cells": len(table.cells),
         "peak": table.peak,
+        "last_cut": list(table.last_cut),
         "seen": table.seen.packed(),
         "facts": dict(facts or {}),
     }
@@ -272,6 +274,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, An
         rows[name] = _column(table, "id") + np.uint64(1) if name == "key" else _column(table, name)
     learner.table.fill(rows, about["n_cells"])
     learner.table.peak, learner.table.seen = about["peak"], Distinct.unpacked(about["seen"])
+    learner.table.last_cut = Cut(*about.get("last_cut", ()))
     names = _names(table)
     learner.table.names.enter(_column(table, "id"), names, np.arange(len(names)))
     for name, value in about["intercept"].items():

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
-from dwindle.budget import KEPT, edge
+from dwindle.budget import KEPT, Cut, edge
 from dwindle.clock import Clock
 from dwindle.naming import Names
 from dwindle.sketch import Distinct
@@ -28,15 +28,14 @@ class Table:
     the table is about to run full is it swept, and only if more than half of what it may hold is
     still alive does it double: so a sweep visits a bounded number of cells per feature entered.
 
-    It never holds more than ``max_live`` features. Where that would not be enough, all weights are
-    pulled at once as far as it takes, and the gravity is steered so that it will not be needed
-    again: see `Clock.steer`. What averages gradients instead forgets the features worth least.
+    It never holds more than ``max_live`` features: see `budget`.
     """
 
     def __init__(
         self, shrinkage: Any, update: Any, clock: Clock, max_live: int | None = None
     ) -> None:
         self.max_live = UNBOUNDED if max_live is None else max_live
+        self.last_cut = Cut()
         self.shrinkage = shrinkage
         self.update = update
         self.clock = clock
@@ -83,27 +82,16 @@ class Table:
                 self._move(self.cells, larger)
                 self._hold(larger)
         if n > self.room:
-            self._cut(min(int(KEPT * self.max_live), self.max_live - n))
+            self.cut(min(int(KEPT * self.max_live), self.max_live - n))
 
-    def _cut(self, most: int) -> None:
+    def cut(self, most: int) -> None:
         """At most so many features are left: those that are worth most."""
-        least = self._edge(most)
-        if self.clock.counts_moments:
-            self.sweep(least)
-            return
-        self.clock.steer(least)
-        if least > 0.0:
-            self.clock.pull(least)
-        self.sweep()
-        while self.used > most:  # what rounding left, if anything
-            self.clock.pull(max(self._edge(most), np.spacing(self.clock.now)))
-            self.sweep()
-
-    def _edge(self, most: int) -> float:
         count = np.zeros(kernels.BINS, np.int64)
         clock = self.clock
         self._count_by_worth(self.cells, clock.now, clock.size, self.shrinkage, self.update, count)
-        return edge(count, most)
+        least = edge(count, most)
+        self.sweep(least)
+        self.last_cut = self.last_cut.followed_by(clock.n_steps, least)
 
     def fill(self, full: Any, n_cells: int) -> None:
         """The table has so many cells, and these of them are full."""

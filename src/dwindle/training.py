@@ -47,10 +47,9 @@ class Summary:
     peak_memory_bytes: int
     model_bytes: int
     skipped: int
-    gravity: float
     loss_name: str = ""
     labels: dict[str, float] = field(default_factory=dict)
-    max_live: int | None = None
+    settled: dict[str, float] = field(default_factory=dict)  # what a budget came to
     bad_lines: list[str] = field(default_factory=list)
     passes: int = 1  # that were made
     best_pass: int | None = None  # whose model it is; None without a holdout, as are these
@@ -308,10 +307,9 @@ class _Run(Reached):
             peak_memory_bytes=peak_memory(),
             model_bytes=size,
             skipped=progress.skipped,
-            gravity=learner.gravity,
             loss_name=type(learner.loss).__name__,
             labels=self.labels.facts(),
-            max_live=learner.max_live,
+            settled=learner.settled() if learner.max_live else {},
             bad_lines=self.bad_lines,
             passes=self.pass_number,
             best_pass=self.best.number or None,

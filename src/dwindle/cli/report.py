@@ -125,7 +125,10 @@ class Report:
         lines = [
             "",
             *counts(s.kept, s.seen, s.peak_live),
-            *([f"gravity       {_gravity(s)}"] if s.max_live else []),
+            *(
+                f"{name:13} {value:.3g}: what the last to go felt"
+                for name, value in s.settled.items()
+            ),
             f"loss          {s.loss:.6f} {s.loss_name.lower()}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
@@ -139,10 +142,6 @@ class Report:
             lines.append(f"skipped       {counted(s.skipped, 'bad line')}, such as")
             lines += [f"              {line}" for line in s.bad_lines]
         click.echo("\n".join(lines), err=True)
-
-
-def _gravity(s: Any) -> str:
-    return f"{s.gravity:.3g} at the end, for no more than {counted(s.max_live, 'live feature')}"
 
 
 def _holdout(s: Any) -> str:

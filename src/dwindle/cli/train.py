@@ -52,8 +52,8 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 @click.option("--threshold", type=float, help="Pull only weights up to this.  [default: all]")
 @click.option(
     "--max-live", type=click.IntRange(1), metavar="N",
-    help="A budget instead of a guess: never more than N live features. The gravity rises as far "
-    "as it takes, and falls again, not below --gravity.",
+    help="A budget: never more than N live features. Those worth least go, each pulled to zero by "
+    "a gravity of its own.",
 )  # fmt: skip
 @click.option(
     "--memory", metavar="2GB",
