@@ -250,7 +250,7 @@ def test_what_averages_gradients_forgets_the_undecided_before_the_decided():
     most=st.integers(0, 200),
 )
 def test_an_edge_of_worth_leaves_no_more_than_asked_and_few_less(worth, most):
-    value = np.array(worth, np.float32)
+    value = np.array(worth, np.float32) + np.float32(0)  # zeros without a sign
     bits = value.view(np.int32)
     count = np.zeros(BINS, np.int64)
     np.add.at(count, (np.where(bits >= 0, bits, bits ^ MAGNITUDE) >> ALIKE) + BINS // 2, 1)
