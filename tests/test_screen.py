@@ -83,6 +83,30 @@ def data(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
+def test_that_code_is_compiled_is_told_when_it_is(tmp_path):
+    data, cache = tmp_path / "train.vw", tmp_path / "cache"
+    data.write_text("1 | a\n-1 | b\n")
+
+    def told(*options):
+        command = "train", data, "--model", tmp_path / "m", *options
+        terminal = Terminal(*command, NUMBA_CACHE_DIR=str(cache))
+        assert terminal.end() == 0
+        lines = [line.strip() for line in left_on(terminal.written)]
+        return lines.count("dwindle: compiling for this machine, once: that may take half a minute")
+
+    assert told() == 1
+    assert told() == 0
+    for option in ("--quiet", "--json"):
+        for file in cache.rglob("scan._counts*"):
+            file.unlink()
+        assert told(option) == 0
+    assert told() == 0
+    for file in cache.rglob("scan._counts*"):
+        file.unlink()
+    assert told() == 1
+
+
 @pytest.fixture(scope="module")
 def model(data):
     path = data.with_name("m.parquet")
@@ -91,6 +115,9 @@ def model(data):
     assert b"\x1b" not in done.stderr
     assert done.stdout == b""
     path.with_name("log").write_bytes(done.stderr)
+    for name in ("predict", "evaluate"):  # so that no screen has a line about compiling
+        command = [sys.executable, "-m", "dwindle", name, path, data]
+        subprocess.run(command, capture_output=True, check=True)
     return path
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.extending import intrinsic, overload
 
 from dwindle.registry import bodies, sources
@@ -46,6 +46,23 @@ def _cached(kernel: Any) -> Any:
 helper = njit(nogil=True, error_model="numpy")
 # A helper in an inner loop: LLVM would rather call it, through memory, when it is not small.
 inlined = njit(nogil=True, error_model="numpy", forceinline=True)
+
+
+class _Once(event.Listener):
+    def __init__(self, tell: Callable[[], object]) -> None:
+        self._tell = [tell]
+
+    def on_start(self, _event: Any) -> None:
+        if self._tell:  # Numba compiles in one thread at a time, so no other is here
+            self._tell.pop()()
+
+    def on_end(self, _event: Any) -> None:
+        pass
+
+
+def before_compiling(tell: Callable[[], object]) -> None:
+    """``tell`` is called before the first code that is compiled and not taken from the cache."""
+    event.register("numba:compile", _Once(tell))
 
 
 def teach(*generics: Callable[..., Any]) -> None:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dwindle.cli import weights
+from dwindle.cli.options import told_in_one_line
 
 
 @click.command(name="demo")
@@ -14,6 +15,7 @@ from dwindle.cli import weights
     "--seed", default=0, show_default=True, help="Of the shuffle and the random features."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON lines instead.")
+@told_in_one_line
 def command(seed: int, *, as_json: bool) -> None:
     """The paper's experiment in small, on data that is already here.
 

@@ -16,6 +16,7 @@ from dwindle.errors import DataError, DivergedError
 
 FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
 AT_ONCE = 0.2  # seconds
+COMPILING = "dwindle: compiling for this machine, once: that may take half a minute"
 
 Command = Callable[..., Any]
 
@@ -117,11 +118,25 @@ def written_to(output: str) -> Iterator[BinaryIO]:
             yield file
 
 
+def _say_why_it_takes_long() -> None:
+    """When code must be compiled, who sits at a terminal is told that it is for this once."""
+    if sys.stderr.isatty():
+        from dwindle._jit import before_compiling
+
+        # Not by click, which would write past a bar and into its line.
+        before_compiling(lambda: sys.stderr.write(f"{COMPILING}\n"))
+
+
 def told_in_one_line(command: Command) -> Command:
-    """Bad data ends a command with one line and exit code 1; a closed pipe ends it in silence."""
+    """Bad data ends a command with one line and exit code 1; a closed pipe ends it in silence.
+
+    That code is compiled is told in one line too, unless no more than errors or JSON is wanted.
+    """
 
     @functools.wraps(command)
     def told(*args: Any, **kwargs: Any) -> Any:
+        if not (kwargs.get("quiet") or kwargs.get("as_json")):
+            _say_why_it_takes_long()
         try:
             return command(*args, **kwargs)
         except BrokenPipeError:

@@ -24,7 +24,10 @@ _HERE = Path(__file__).parent
 text_kernel = compiled_with(
     *(
         _HERE / f"{name}.py"
-        for name in ("scan", "keys", "numerals", "lanes", "vw_parts", "vw_faults", "../hashing")
+        for name in (
+            *("scan", "keys", "numerals", "lanes", "crossing", "vw_parts", "vw_faults"),
+            "../hashing",
+        )
     )
 )
 

@@ -13,12 +13,12 @@ from numba import float32, float64, int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._jit import helper
+from dwindle.formats.crossing import put_products
 from dwindle.formats.keys import (
     DEFAULT_SEED,
     NOT_A_KEY,
     fresh_state,
     long_state,
-    mix,
     short_integer,
 )
 from dwindle.formats.lanes import (
@@ -399,35 +399,10 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                 what, i, stop = CROWD, begin, begin
             elif not has_room:
                 row += int64(n_products)
-            for interaction in range(len(crossings) if what == FINE and has_room else 0):
-                a, b, d = (
-                    crossings[interaction, 0],
-                    crossings[interaction, 1],
-                    crossings[interaction, 2],
-                )
-                for u in range(bound[a], bound[a + 1]):
-                    for v in range(u if b == a else bound[b], bound[b + 1]):
-                        lowest, highest = 0, 1
-                        if d >= 0:
-                            lowest = v if d == b else u if d == a else bound[d]
-                            highest = bound[d + 1]
-                        for w in range(lowest, highest):
-                            mixed = mix(key[member[u]], key[member[v]])
-                            product = x[member[u]] * x[member[v]]
-                            third = -1
-                            if d >= 0:
-                                third = member[w]
-                                mixed = mix(mixed, key[third])
-                                product *= x[third]
-                            if product != 0.0:
-                                key[k], x[k], place[k] = mixed, product, -1 - row
-                                factor[row, 0] = member[u]
-                                factor[row, 1] = member[v]
-                                factor[row, 2] = third
-                                k += 1
-                                row += 1
-                            if what == FINE and not math.isfinite(product):
-                                what, i, stop = PRODUCT + interaction, begin, begin
+            else:
+                k, row, c = put_products(crossings, member, bound, key, x, place, factor, k, row)
+                if c >= 0:
+                    what, i, stop = PRODUCT + c, begin, begin
         if what == FINE:
             has_base |= n_numbers == 3
             has_tag |= tag_end[n] > tag[n]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.keys import DEFAULT_SEED, key_of_name, mix
+from dwindle.formats.crossing import put_products
+from dwindle.formats.keys import DEFAULT_SEED, key_of_name
 from dwindle.formats.scan import text_kernel
 from dwindle.formats.spans import Lazy
 from dwindle.formats.vw_faults import MOST_PRODUCTS
@@ -66,7 +67,7 @@ class Rows(NamedTuple):
 class Names(Lazy):
     r"""The names of features, made when asked for.
 
-    Feature k is the word ``place[k]``, or, if that is -1 - row, the product of the words
+    Feature k is the word ``place[k]``, or, if that is -1 - row, the product of the features
     ``factor[row]`` (-1 for no third one), which is called ``group*group\0name*name``.
     """
 
@@ -95,7 +96,7 @@ class Names(Lazy):
             return decoded(*self.spelled(np.array([k])))[0]
         if place >= 0:
             return str(self._words.name[place])
-        factors = [int(word) for word in self._factor[-1 - place] if word >= 0]
+        factors = [int(self._place[f]) for f in self._factor[-1 - place] if f >= 0]
         groups = [self._words.groups[self._words.group[word]] for word in factors]
         names = [str(self._words.name[word]).rpartition("\0")[2] for word in factors]
         return "*".join(groups) + "\0" + "*".join(names)
@@ -214,7 +215,7 @@ class Products(NamedTuple):
             np.empty(n, np.uint64),
             np.empty(n, np.float32),
             np.empty(n, np.int32),
-            np.empty((n_products + 1, 3), np.int32),  # one more, for a product that is dropped
+            np.empty((n_products, 3), np.int32),
         )
 
 
@@ -244,7 +245,7 @@ def _pick(text: Any, known: Any, place: Any, bound: Any, found: Any) -> None:
 
 
 @text_kernel
-def _cross(  # noqa: C901, PLR0912 - only a kernel may write
+def _cross(
     start: Any,
     word: Any,
     x: Any,
@@ -266,46 +267,22 @@ def _cross(  # noqa: C901, PLR0912 - only a kernel may write
         if what[i] >= 0:
             continue
         own, row_before = k, row
-        m = 0
+        n_members = 0
         for j in range(len(bound) - 1):
             for f in range(start[i], start[i + 1]):
                 if group[word[f]] == j:
-                    member[m] = f
-                    m += 1
-            bound[j + 1] = m
+                    member[n_members] = own + f - start[i]
+                    n_members += 1
+            bound[j + 1] = n_members
         for f in range(start[i], start[i + 1]):
             product.key[k] = key[word[f]]
             product.x[k] = x[f]
             product.place[k] = word[f]
             k += 1
-        for c in range(len(crossings)):
-            a, b, d = crossings[c, 0], crossings[c, 1], crossings[c, 2]
-            for u in range(bound[a], bound[a + 1]):
-                for v in range(u if b == a else bound[b], bound[b + 1]):
-                    lowest, highest = 0, 1
-                    if d >= 0:
-                        lowest = v if d == b else u if d == a else bound[d]
-                        highest = bound[d + 1]
-                    for w in range(lowest, highest):
-                        one, two = word[member[u]], word[member[v]]
-                        mixed = mix(key[one], key[two])
-                        value = x[member[u]] * x[member[v]]
-                        product.factor[row, 0] = one
-                        product.factor[row, 1] = two
-                        product.factor[row, 2] = -1
-                        if d >= 0:
-                            three = word[member[w]]
-                            mixed = mix(mixed, key[three])
-                            value *= x[member[w]]
-                            product.factor[row, 2] = three
-                        if value != 0.0:
-                            product.key[k] = mixed
-                            product.x[k] = value
-                            product.place[k] = -1 - row
-                            k += 1
-                            row += 1
-                        if what[i] < 0 and not np.isfinite(value):
-                            what[i] = c
+        k, row, what[i] = put_products(
+            *(crossings, member, bound, product.key, product.x, product.place, product.factor),
+            *(k, row),
+        )
         if what[i] >= 0:
             k, row = own, row_before
         else:

@@ -1,0 +1,55 @@
+"""Products of features, for kernels."""
+
+import math
+from typing import Any
+
+from dwindle._jit import inlined
+from dwindle.formats.keys import mix
+
+
+@inlined
+def put_products(
+    crossings: Any,
+    member: Any,
+    bound: Any,
+    key: Any,
+    x: Any,
+    place: Any,
+    factor: Any,
+    k: int,
+    row: int,
+) -> tuple[int, int, int]:
+    """The products of an example stand in ``key`` and ``x`` from k on; (k, row, c) is what follows.
+
+    Each of ``crossings`` is the places of two or three groups, -1 for no third; the features of
+    group j are ``member[bound[j] : bound[j + 1]]``. Of a group with itself each pair is made once.
+    ``place`` of a product is -1 - row, and ``factor[row]`` are its features, -1 for no third. A
+    product that is 0 is left out. c is the first crossing with one that is not finite, or -1.
+    """
+    too_large = -1
+    for c in range(len(crossings)):
+        a, b, d = crossings[c, 0], crossings[c, 1], crossings[c, 2]
+        for u in range(bound[a], bound[a + 1]):
+            for v in range(u if b == a else bound[b], bound[b + 1]):
+                lowest, highest = 0, 1
+                if d >= 0:
+                    lowest = v if d == b else u if d == a else bound[d]
+                    highest = bound[d + 1]
+                for w in range(lowest, highest):
+                    mixed = mix(key[member[u]], key[member[v]])
+                    product = x[member[u]] * x[member[v]]
+                    third = -1
+                    if d >= 0:
+                        third = member[w]
+                        mixed = mix(mixed, key[third])
+                        product *= x[third]
+                    if product != 0.0:
+                        key[k], x[k], place[k] = mixed, product, -1 - row
+                        factor[row, 0] = member[u]
+                        factor[row, 1] = member[v]
+                        factor[row, 2] = third
+                        k += 1
+                        row += 1
+                    if too_large < 0 and not math.isfinite(product):
+                        too_large = c
+    return k, row, too_large
