@@ -245,7 +245,7 @@ def _memory(axes: Axes, found: Results) -> None:
     axes.set_xlim(0, None)
     axes.set_xlabel("minutes of learning")
     axes.set_ylabel("memory, GB")
-    axes.legend(frameon=False, loc="center right")
+    axes.legend(frameon=False, loc="center", bbox_to_anchor=(0.5, 0.8))
 
 
 def _features(axes: Axes, found: Results) -> None:

@@ -90,6 +90,13 @@ def test_dwindle_reads_every_line_and_makes_the_products():
     assert found == dict(zip(names, values, strict=True))
 
 
+def test_most_features_come_only_once_and_some_come_often():
+    key = np.concatenate([batch.key for batch in Ads().batches(10_000)])
+    _, times = np.unique(key, return_counts=True)
+    assert np.mean(times == 1) > 0.95
+    assert (times >= 100).sum() > 500
+
+
 def test_vowpal_wabbit_reads_the_same_words():
     vw = Workspace("--quiet --noconstant")
     for line, (label, query, ads) in zip(
