@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick lint bench paper paper-quick clean
+.PHONY: help demo test quick lint bench paper paper-quick big-ads big-ads-small clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,12 @@ paper: .venv/developing  ## the paper's tables and figures from the raw data, in
 
 paper-quick: .venv/developing  ## the same in small, into build/paper-quick
 	$(BIN)/python -m experiments --quick --output build/paper-quick
+
+big-ads: .venv/developing  ## the paper's largest experiment, 3 billion features in 4 GB, into docs/
+	$(BIN)/python -m experiments.big_ads
+
+big-ads-small: .venv/developing  ## the same with a thousandth of the examples, into build/big-ads-small
+	$(BIN)/python -m experiments.big_ads --scale 0.001 --max-live 1500000 --output build/big-ads-small
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build

@@ -12,7 +12,7 @@ A word is its rank r in a vocabulary of 2^27 and comes by Zipf's law, P(r) = log
 The first ad is clicked with the chance sigmoid(m), where m is the sum, over the words x of the ads
 and the products of x with a word w of the query, of planted weights times 1 or -1. The weight of
 x, or of w and x, is a function of their ranks and the seed, and 0 unless the word or product is
-among the frequent ones, x <= 2^16 or w x <= 2^16, and then of only one in eight: some 10^5 in all.
+among the frequent ones, x <= 2^13 or w x <= 2^13, and then of only one in four: 20,000 in all.
 
 Example i is a function of the seed and of i, so that a log can be taken up anywhere.
 """
@@ -33,8 +33,8 @@ INTERACTIONS = (("q", "a"),)
 OCTAVES = 27  # the vocabulary: words of rank 1 to 2^27
 QUERY = 12  # words of a query, less those that come twice
 AD = 8  # of each ad, likewise
-FREQUENT = 2**16  # the rank, or the product of two, up to which weights are planted
-ONE_IN = 8  # of those
+FREQUENT = 2**13  # the rank, or the product of two, up to which weights are planted
+ONE_IN = 4  # of those
 AT_ONCE = 4096  # lines
 LONGEST = len("-1 |q |a\n") + QUERY * len(" w134217728") + 2 * AD * len(" x134217728:-1")
 
@@ -62,12 +62,13 @@ def _share(h: Any) -> float:
 def _rank(h: Any) -> Any:
     """The rank of a word by Zipf's law: its logarithm is uniform.
 
-    The octave is an integer. Within it 2^f is taken as 1 + f (0.6565 + 0.3435 f), which is nowhere
-    off by more than 0.3 % and, unlike an exponential, the same on every machine.
+    The octave is an integer. Within it 2^f is taken as a polynomial, which is nowhere off by more
+    than 0.02 % and, unlike an exponential, the same on every machine.
     """
     octave = ((h >> _HALF) * uint64(OCTAVES)) >> _HALF
     f = _share(h)
-    return uint64(int(float(uint64(1) << octave) * (1.0 + f * (0.6565 + 0.3435 * f))))
+    within = 1.0 + f * (0.6952 + f * (0.2262 + f * 0.0786))
+    return uint64(int(float(uint64(1) << octave) * within))
 
 
 @helper
@@ -189,7 +190,7 @@ class Ads:
 
     >>> log = Ads(seed=7)
     >>> next(log.text(1))[:19]
-    b'1 |q w1858 w132 w19'
+    b'1 |q w85377 w3329 w'
     >>> [batch.n_examples for batch in log.batches(5000)]
     [4096, 904]
     """

@@ -1,0 +1,256 @@
+"""``python -m experiments.big_ads``: the paper's largest experiment, on a log that is generated.
+
+It learns from 26 million clicks through a pipe within a budget of memory, measures on 2.7 million
+others, and does the same without truncation on as many as fit. Everything is written from one run:
+a table of results, a picture and the page docs/big-ads.md.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dwindle.files import replacing
+from dwindle.generating import Ads
+from dwindle.learner import Learner
+from dwindle.losses import Logistic
+from dwindle.metrics import accuracy
+from dwindle.schedules import Schedule
+from dwindle.shrinkage import Truncation
+from dwindle.updates import Adaptive
+from experiments import big_ads_page
+
+DOCS = Path(__file__).parent.parent / "docs"
+EXAMPLES, TEST = 26_000_000, 2_700_000  # the paper's table 1
+LEAST = 20_000  # to test on: with fewer an error is known too badly
+FITS = 280_000  # examples whose features, some 46 million, fit in 4 GB when none is dropped
+MEMORY = "3.5GB"  # of the process that learns; the one that generates has less than 0.3
+FACTORS = (4, 16, 64)  # of the features seen to those that may live, in the first examples
+MODEL = "big-ads.parquet"
+RATE = Schedule(0.3)  # as `dwindle train` has it
+PAUSE = 1.0  # seconds between two looks at the memory
+
+
+class Plan(NamedTuple):
+    """How much of everything."""
+
+    examples: int
+    test: int
+    seed: int
+    budget: tuple[str, str]  # an option of `dwindle train`
+
+
+class Sample(NamedTuple):
+    """What the processes had at a moment."""
+
+    seconds: float  # since they began
+    bytes: list[int]  # of memory, each process
+    processor: list[float]  # seconds, each process
+
+
+def main() -> None:
+    """Run it, and write results, picture and page."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.big_ads", description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of examples")
+    parser.add_argument("--max-live", type=int, help=f"instead of --memory {MEMORY}")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=DOCS, help="a folder [default: docs]")
+    given = parser.parse_args()
+    plan = Plan(
+        round(EXAMPLES * given.scale),
+        max(round(TEST * given.scale), LEAST),
+        given.seed,
+        ("--max-live", str(given.max_live)) if given.max_live else ("--memory", MEMORY),
+    )
+    given.output.mkdir(parents=True, exist_ok=True)
+    results = given.output / "big-ads.json"
+    with replacing(results) as file:
+        file.write(json.dumps(run(plan, given.output)).encode())
+    for path in big_ads_page.write(results):
+        print(path)
+
+
+def run(plan: Plan, folder: Path) -> dict[str, Any]:
+    """All results; the model is in the folder until it is measured."""
+    begin = time.monotonic()
+    generate = ["generate", "ads", "--seed", str(plan.seed), "--json"]
+    train = ["train", "-", "--interactions", "q*a", *plan.budget, "--model", MODEL, "--json"]
+    training = piped([*generate, "--examples", str(plan.examples)], train, folder)
+    fresh = ["--examples", str(plan.test), "--first", str(plan.examples)]
+    testing = piped([*generate, *fresh], ["evaluate", MODEL, "-", "--json"], folder)
+    (folder / MODEL).unlink()
+    first = apart(first_examples, plan)
+    return {
+        "about": {
+            "examples": plan.examples,
+            "test": plan.test,
+            "seed": plan.seed,
+            "seconds": time.monotonic() - begin,
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "versions": {name: version(name) for name in ("dwindle", "numpy", "numba")},
+        },
+        "training": training,
+        "testing": testing,
+        "first": first,
+    }
+
+
+def told(line: dict[str, Any]) -> None:
+    """Show what came of the run so far."""
+    shown = {name: line[name] for name in ("examples", "loss", "alive", "kept", "seen", "accuracy")
+             if name in line}  # fmt: skip
+    print(json.dumps(shown), file=sys.stderr, flush=True)
+
+
+def piped(source: Sequence[str], sink: Sequence[str], folder: Path) -> dict[str, Any]:
+    """What two commands of dwindle, the one's output the other's input, said and took."""
+    begin = time.monotonic()
+    lines: list[dict[str, Any]] = []
+    with (
+        _dwindle(source, cwd=folder, stderr=subprocess.PIPE) as first,
+        _dwindle(sink, cwd=folder, stdin=first.stdout) as second,
+    ):
+        assert first.stdout is not None
+        assert first.stderr is not None
+        assert second.stdout is not None
+        first.stdout.close()  # so that it ends if the second does
+        with Watched([first.pid, second.pid]) as watched:
+            for text in second.stdout:
+                lines.append(json.loads(text) | {"at": time.monotonic() - begin})
+                told(lines[-1])
+        generated = first.stderr.read()
+    if first.returncode or second.returncode:
+        sys.exit(f"a command failed: {generated.decode()}")
+    return {
+        "command": f"dwindle {shlex.join(source)} | dwindle {shlex.join(sink)}",
+        "seconds": time.monotonic() - begin,
+        "generated": json.loads(generated),
+        "rows": lines[:-1],
+        "summary": lines[-1],
+        "samples": [list(sample) for sample in watched.samples],
+    }
+
+
+def _dwindle(command: Iterable[str], **where: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  (our own command)
+        [sys.executable, "-m", "dwindle", *command], stdout=subprocess.PIPE, **where
+    )
+
+
+class Watched:
+    """Looks now and then at the memory and the time of processes, until the block is left."""
+
+    def __init__(self, processes: list[int]) -> None:
+        self.samples: list[Sample] = []
+        self._processes = processes
+        self._ended = Event()
+        self._thread = Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        begin = time.monotonic()
+        pause = PAUSE / 20  # the first second has the most news
+        while not self._ended.wait(pause):
+            now = [_taken(process) for process in self._processes]
+            last = self.samples[-1].processor if self.samples else [0.0] * len(now)
+            spent = [max(each, before) for (_, each), before in zip(now, last, strict=True)]
+            seconds = time.monotonic() - begin
+            self.samples.append(Sample(round(seconds, 3), [size for size, _ in now], spent))
+            pause = PAUSE if seconds > 20 * PAUSE else pause
+
+
+def _taken(process: int) -> tuple[int, float]:
+    """The memory and the processor's time of a process; nothing if it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0, 0.0
+    user, system, resident = int(fields[11]), int(fields[12]), int(fields[21])
+    ticks = os.sysconf("SC_CLK_TCK")
+    return resident * os.sysconf("SC_PAGE_SIZE"), (user + system) / ticks
+
+
+def apart(work: Callable[[Plan], list[dict[str, Any]]], plan: Plan) -> dict[str, Any]:
+    """What the work comes to in a process of its own, and what that takes."""
+    context = multiprocessing.get_context("spawn")
+    answer, ask = context.Pipe(duplex=False)
+    begin = time.monotonic()
+    process = context.Process(target=_answer, args=(work, plan, ask))
+    process.start()
+    ask.close()  # so that there is an end to what is read if the process has none
+    assert process.pid is not None
+    with Watched([process.pid]) as watched:
+        models = answer.recv()
+    process.join()
+    return {
+        "examples": min(plan.examples, FITS),
+        "seconds": time.monotonic() - begin,
+        "models": models,
+        "samples": [list(sample) for sample in watched.samples],
+    }
+
+
+def _answer(work: Callable[[Plan], Any], plan: Plan, ask: Any) -> None:
+    ask.send(work(plan))
+
+
+def first_examples(plan: Plan) -> list[dict[str, Any]]:
+    """Models of as many examples as fit without truncation: that one, and some with a budget.
+
+    They learn what `dwindle train` would, without the names of the features, for which there is
+    no room.
+    """
+    log = Ads(plan.seed)
+    n = min(plan.examples, FITS)
+    learners = [_learned(log, n, None)]
+    features = len(learners[0])
+    learners += [_learned(log, n, features // factor) for factor in FACTORS]
+    predictions: list[list[Any]] = [[] for _ in learners]
+    labels: list[Any] = []
+    for batch in log.batches(plan.test, plan.examples):
+        labels.append(batch.label)
+        for learner, made in zip(learners, predictions, strict=True):
+            made.append(learner.predict(batch).astype(np.float32))
+    label = np.concatenate(labels)
+    return [
+        {
+            "max_live": learner.max_live,
+            "seen": features,
+            "peak_live": learner.table.peak,
+            "kept": len(learner),
+            "gravity": learner.gravity,
+            "error": 1 - accuracy(np.concatenate(made), label),
+        }
+        for learner, made in zip(learners, predictions, strict=True)
+    ]
+
+
+def _learned(log: Ads, n: int, max_live: int | None) -> Learner:
+    learner = Learner(Logistic(), Truncation(), Adaptive(), RATE, max_live=max_live)
+    for batch in log.batches(n):
+        learner.learn(batch._replace(names=None))
+    return learner
+
+
+if __name__ == "__main__":
+    main()
