@@ -238,7 +238,7 @@ def first_examples(plan: Plan) -> list[dict[str, Any]]:
             "seen": features,
             "peak_live": learner.table.peak,
             "kept": len(learner),
-            "gravity": learner.gravity,
+            "settled": learner.settled(),
             "error": 1 - accuracy(np.concatenate(made), label),
         }
         for learner, made in zip(learners, predictions, strict=True)

@@ -85,7 +85,7 @@ def _lines(found: Results) -> Iterator[str]:
     yield (
         f"*Seen* is an estimate (HyperLogLog, off by 0.8 % as a rule). "
         f"Never were more than {summary['peak_live']:,} features alive, and the budget was {summary['max_live']:,}: "
-        "it is kept at every example, by a gravity that steers itself."
+        "it is [kept](budget.md) at every example."
     )
     yield ""
     yield from _equal_data(found)
@@ -209,9 +209,8 @@ def _remarks(found: Results) -> Iterator[str]:
         "Here that would be a table of more than 100 GB, so the comparison on equal data is that of the first examples."
     )
     yield (
-        f"- The gravity that the budget needed, {found['training']['summary']['gravity']:.2g} at the end, "
-        "also holds back the rarest of the planted weights: "
-        "part of the distance to the least possible error is that."
+        f"- What the budget lets go for want of room, as a gravity of {found['training']['summary']['settled']['gravity']:.2g} would have at the end, "
+        "may have been of use: part of the distance to the least possible error is that."
     )
 
 
