@@ -35,7 +35,7 @@ big-ads: .venv/developing  ## the paper's largest experiment, 3 billion features
 	$(BIN)/python -m experiments.big_ads
 
 big-ads-small: .venv/developing  ## the same with a thousandth of the examples, into build/big-ads-small
-	$(BIN)/python -m experiments.big_ads --scale 0.001 --max-live 1500000 --output build/big-ads-small
+	$(BIN)/python -m experiments.big_ads --scale 0.001 --max-live 1000000 --output build/big-ads-small
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build

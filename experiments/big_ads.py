@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dwindle.budget import features_within
 from dwindle.files import replacing
 from dwindle.generating import Ads
 from dwindle.learner import Learner
@@ -36,9 +37,10 @@ DOCS = Path(__file__).parent.parent / "docs"
 EXAMPLES, TEST = 26_000_000, 2_700_000  # the paper's table 1
 LEAST = 20_000  # to test on: with fewer an error is known too badly
 FITS = 280_000  # examples whose features, some 46 million, fit in 4 GB when none is dropped
-MEMORY = "3.5GB"  # of the process that learns; the one that generates has less than 0.3
+MEMORY = 3.5  # GB, of the process that learns; the one that generates has less than 0.3
 FACTORS = (4, 16, 64)  # of the features seen to those that may live, in the first examples
 MODEL = "big-ads.parquet"
+PULL = 2.0  # gravity times examples: less than the budget needs, it clears away what is stale
 RATE = Schedule(0.3)  # as `dwindle train` has it
 PAUSE = 1.0  # seconds between two looks at the memory
 
@@ -49,7 +51,19 @@ class Plan(NamedTuple):
     examples: int
     test: int
     seed: int
-    budget: tuple[str, str]  # an option of `dwindle train`
+    max_live: int | None  # else as many as there is memory for
+
+    @property
+    def budget(self) -> tuple[str, str]:
+        """As an option of `dwindle train`."""
+        if self.max_live is None:
+            return "--memory", f"{MEMORY}GB"
+        return "--max-live", str(self.max_live)
+
+    @property
+    def most_live(self) -> int:
+        """As a number of features."""
+        return self.max_live or features_within(round(MEMORY * 1e9))
 
 
 class Sample(NamedTuple):
@@ -64,7 +78,7 @@ def main() -> None:
     """Run it, and write results, picture and page."""
     parser = argparse.ArgumentParser(prog="python -m experiments.big_ads", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of examples")
-    parser.add_argument("--max-live", type=int, help=f"instead of --memory {MEMORY}")
+    parser.add_argument("--max-live", type=int, help=f"instead of --memory {MEMORY}GB")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=DOCS, help="a folder [default: docs]")
     given = parser.parse_args()
@@ -72,7 +86,7 @@ def main() -> None:
         round(EXAMPLES * given.scale),
         max(round(TEST * given.scale), LEAST),
         given.seed,
-        ("--max-live", str(given.max_live)) if given.max_live else ("--memory", MEMORY),
+        given.max_live,
     )
     given.output.mkdir(parents=True, exist_ok=True)
     results = given.output / "big-ads.json"
@@ -86,7 +100,8 @@ def run(plan: Plan, folder: Path) -> dict[str, Any]:
     """All results; the model is in the folder until it is measured."""
     begin = time.monotonic()
     generate = ["generate", "ads", "--seed", str(plan.seed), "--json"]
-    train = ["train", "-", "--interactions", "q*a", *plan.budget, "--model", MODEL, "--json"]
+    how = ["--interactions", "q*a", *plan.budget, "--gravity", str(_gravity(plan.examples))]
+    train = ["train", "-", *how, "--model", MODEL, "--json"]
     training = piped([*generate, "--examples", str(plan.examples)], train, folder)
     fresh = ["--examples", str(plan.test), "--first", str(plan.examples)]
     testing = piped([*generate, *fresh], ["evaluate", MODEL, "-", "--json"], folder)
@@ -97,6 +112,7 @@ def run(plan: Plan, folder: Path) -> dict[str, Any]:
             "examples": plan.examples,
             "test": plan.test,
             "seed": plan.seed,
+            "max_live": plan.most_live,
             "seconds": time.monotonic() - begin,
             "cores": os.cpu_count(),
             "python": platform.python_version(),
@@ -235,6 +251,7 @@ def first_examples(plan: Plan) -> list[dict[str, Any]]:
     return [
         {
             "max_live": learner.max_live,
+            "gravity": learner.shrinkage.gravity,
             "seen": features,
             "peak_live": learner.table.peak,
             "kept": len(learner),
@@ -246,10 +263,15 @@ def first_examples(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _learned(log: Ads, n: int, max_live: int | None) -> Learner:
-    learner = Learner(Logistic(), Truncation(), Adaptive(), RATE, max_live=max_live)
+    gravity = 0.0 if max_live is None else _gravity(n)
+    learner = Learner(Logistic(), Truncation(gravity), Adaptive(), RATE, max_live=max_live)
     for batch in log.batches(n):
         learner.learn(batch._replace(names=None))
     return learner
+
+
+def _gravity(n: int) -> float:
+    return float(f"{PULL / n:.2g}")
 
 
 if __name__ == "__main__":

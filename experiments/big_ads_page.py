@@ -84,7 +84,7 @@ def _lines(found: Results) -> Iterator[str]:
     yield ""
     yield (
         f"*Seen* is an estimate (HyperLogLog, off by 0.8 % as a rule). "
-        f"Never were more than {summary['peak_live']:,} features alive, and the budget was {summary['max_live']:,}: "
+        f"Never were more than {summary['peak_live']:,} features alive, and the budget was {about['max_live']:,}: "
         "it is [kept](budget.md) at every example."
     )
     yield ""
@@ -145,7 +145,7 @@ def _equal_data(found: Results) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|"
     yield _row("no truncation", without, without)
     for each in others:
-        yield _row(f"`--max-live {each['max_live']}`", each, without)
+        yield _row(f"`--max-live {each['max_live']} --gravity {each['gravity']}`", each, without)
     if not all_of_it:
         whole = found["training"]["summary"] | {"error": error(found)}
         yield _row(f"all {about['examples']:,} examples, in this memory", whole, without)
@@ -248,11 +248,13 @@ def _memory(axes: Axes, found: Results) -> None:
 
 
 def _features(axes: Axes, found: Results) -> None:
-    rows, summary = found["training"]["rows"], found["training"]["summary"]
+    rows = found["training"]["rows"]
     n = [row["examples"] for row in rows]
     axes.loglog(n, [row["seen"] for row in rows], color=VERMILION, linestyle="--", label="seen")
     axes.loglog(n, [row["alive"] for row in rows], color=BLUE, label="alive")
-    axes.axhline(summary["max_live"], color=BLACK, linestyle=":", linewidth=1, label="budget")
+    axes.axhline(
+        found["about"]["max_live"], color=BLACK, linestyle=":", linewidth=1, label="budget"
+    )
     axes.set_xlabel("examples")
     axes.set_ylabel("features")
     axes.grid(alpha=0.3)
