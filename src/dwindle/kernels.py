@@ -22,6 +22,11 @@ teach(value, slope, shrink, lags, feels, path_sum, weight_at, settle, step, expo
 AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
+FOUR, SIX, LAST_SIX = (
+    uint64(2),
+    uint64(6),
+    uint64(63),
+)  # of 4 bits a cell and 64 a word: shifts, mask
 STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
 ALIKE = 17  # last bits of a worth, that no bin tells apart
 BINS = 1 << 32 - ALIKE
@@ -198,10 +203,13 @@ def settle_all(cells: Any, now: float, size: float, shrinkage: Any, update: Any)
 
 
 @kernel
-def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any, least: float) -> int:
+def sweep(
+    cells: Any, now: float, size: float, shrinkage: Any, update: Any, least: float, living: Any
+) -> int:
     """Cells whose weight has come to zero are gone; the others are found, and are, as before.
 
-    So are cells worth less than ``least``, if that is above zero.
+    So are cells worth less than ``least``, if that is above zero. Of the bits of ``living``, four
+    for each cell, one is set for each key that lives: two keys may share it.
 
     A weight that still lives is left unsettled: settling it in two parts would round twice. In
     place: walking a run of full cells from its beginning, each living cell goes to the first free
@@ -223,6 +231,8 @@ def sweep(cells: Any, now: float, size: float, shrinkage: Any, update: Any, leas
             least <= 0.0 or worth(update, cells[j], w, now, size) >= least
         ):
             n_live += 1
+            h = (mark * GOLDEN) >> (shift - FOUR)
+            living[h >> SIX] |= ONE << (h & LAST_SIX)
             to = (mark * GOLDEN) >> shift
             while cells[to].key != 0 and to != j:
                 to = (to + ONE) & mask
@@ -286,24 +296,6 @@ def weights(
                     weight[n] = w
                 n += 1
     return n
-
-
-@kernel
-def held(cells: Any, key: Any) -> Any:
-    """Which of these keys are in the table."""
-    mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
-    n = uint64(len(key))
-    out = np.empty(len(key), np.bool_)
-    for k in range(uint64(0), n):
-        if k + AHEAD < n:
-            prefetch(cells, ((key[k + AHEAD] + ONE) * GOLDEN) >> shift)
-        mark = key[k] + ONE
-        j = (mark * GOLDEN) >> shift
-        while cells[j].key != mark and cells[j].key != 0:
-            j = (j + ONE) & mask
-        out[k] = cells[j].key == mark
-    return out
 
 
 @kernel

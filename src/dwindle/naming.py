@@ -1,6 +1,6 @@
 """The names of live features, and of no others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle._jit import compiled, compiled_with
-from dwindle.kernels import GOLDEN, ONE, home_shift
+from dwindle.aside import Aside
+from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, home_shift
 from dwindle.names import Text, cut, spelled
 
 DIGITS = 19  # as many as every number of 64 bits may have
 LATE = 1024  # names, of 32 bytes each, that may wait until many are written down at once
 ZERO = ord("0")
+BATCHES = 4  # whose names wait
+FEW = 2**14  # names that take no longer to spell than to hand to another thread
+SLACK = 1.5  # names that are remembered, to those that are needed, before the others are forgotten
 
 
 class Late(NamedTuple):
@@ -33,17 +37,31 @@ class Late(NamedTuple):
         return cls(np.zeros(2, np.int64), key, size, text)
 
 
+class Waiting(NamedTuple):
+    """New features of a batch, whose names stand in the batch at the places ``where``."""
+
+    key: NDArray[np.uint64]
+    names: Sequence[str]
+    where: NDArray[np.int64]
+
+
 class Names:
     """Names by key. A key without a name is called by its number, which for a column is its name.
 
     A name is the feature's, with its namespace and a NUL before it unless that is the default one.
     All of them stand in one text, so that a name costs its bytes and 12 more.
+
+    Names are spelled late and on a thread of their own: where many features die young, most need
+    not be, and learning does not wait for the others. A sweep looks after the names of earlier
+    batches; without one, so many batches wait.
     """
 
     def __init__(self) -> None:
         self._key = _Growing(np.uint64)
         self._size = _Growing(np.uint32)
         self._text = _Growing(np.uint8)
+        self._waiting: list[list[Waiting]] = []  # batch by batch
+        self._aside = Aside()
         self.late = Late.room_for(LATE)
 
     def __len__(self) -> int:
@@ -51,20 +69,73 @@ class Names:
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """The keys that have a name, in the order they came."""
+        """The keys that have a name, those of all live features and some others."""
+        waiting, self._waiting = self._waiting, []
+        self._aside.wait()
+        self._write_down_waiting(waiting)
         self._write_down_late()
         return self._key.filled
 
     def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
         """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
-        self._write_down_late()
         if len(where):
-            self._write_down(keys[where].astype(np.uint64), *spelled(names, where))
+            new = Waiting(keys[where].astype(np.uint64), names, where.copy())
+            if self._waiting and self._waiting[-1][-1].names is names:
+                self._waiting[-1].append(new)
+            else:
+                self._waiting.append([new])
+            if len(self._waiting) > BATCHES:
+                first = [self._waiting.pop(0)]
+                self._do(_count(first), self._write_down_waiting, first)
+
+    def sweep(self, living: NDArray[np.uint64], n_living: int) -> None:
+        """Forget names of keys that are not among the ``living``, of which see `kernels.sweep`."""
+        if self.late.waiting[0]:
+            self._aside.wait()
+            self._write_down_late()
+        old, self._waiting = self._waiting[:-1], self._waiting[-1:]
+        n = _count(old) + len(self._key.filled)
+        if old or n > SLACK * n_living:
+            self._do(n, self._swept, old, living, n_living)
+
+    def _do(self, n: int, work: Callable[..., None], *given: Any) -> None:
+        """Here and now if it is about few names, else by the other thread."""
+        if n < FEW:
+            self._aside.wait()
+            work(*given)
+        else:
+            self._aside.do(work, *given)
+
+    def _swept(
+        self, waiting: list[list[Waiting]], living: NDArray[np.uint64], n_living: int
+    ) -> None:
+        for batch in waiting:
+            for key, names, where in batch:
+                kept = _among(living, key)
+                self._write_down(key[kept], *spelled(names, where[kept]))
+        if len(self._key.filled) > SLACK * n_living:
+            self._keep(_among(living, self._key.filled))
+        if len(self._key.filled) > SLACK * n_living:
+            key = self._key.filled  # some that came and went have their names many times
+            self._keep(_places(key, key) == np.arange(len(key)))
+
+    def _keep(self, kept: NDArray[np.bool_]) -> None:
+        """Forget all other names."""
+        n, n_bytes = _close_up(self._key.filled, self._size.filled, self._text.filled, kept)
+        self._key.cut(n)
+        self._size.cut(n)
+        self._text.cut(n_bytes)
+
+    def _write_down_waiting(self, waiting: list[list[Waiting]]) -> None:
+        for batch in waiting:
+            for key, names, where in batch:
+                self._write_down(key, *spelled(names, where))
 
     def expect(self, n: int) -> None:
         """There is room for so many late names."""
         waiting, n_bytes = self.late.waiting.tolist()
         if waiting + n > len(self.late.key) or 2 * n_bytes > len(self.late.text):
+            self._aside.wait()
             self._write_down_late()
         if n > len(self.late.key):
             self.late = Late.room_for(2 * n)
@@ -88,13 +159,6 @@ class Names:
         for all_of, more in ((self._key, key), (self._size, size), (self._text, text)):
             all_of.append(more)
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Forget the names of all `keys` but these."""
-        n, n_bytes = _close_up(self._key.filled, self._size.filled, self._text.filled, kept)
-        self._key.cut(n)
-        self._size.cut(n)
-        self._text.cut(n_bytes)
-
     def of(self, keys: NDArray[np.uint64]) -> Text:
         """The name of each key."""
         place = _places(self.keys, np.ascontiguousarray(keys))
@@ -110,6 +174,10 @@ class Names:
         begin = end[place]
         begin -= length
         return Text(*cut(text, begin, length))
+
+
+def _count(waiting: list[list[Waiting]]) -> int:
+    return sum(len(each.key) for batch in waiting for each in batch)
 
 
 class _Growing:
@@ -158,19 +226,30 @@ def _has_text(key: Any, bound: Any, text: Any) -> Any:
 
 
 @compiled_with(Path(kernels.__file__))
+def _among(living: Any, key: Any) -> Any:
+    """Which of these keys are living; of those that are not, it says so of some."""
+    shift = home_shift(len(living) * 64)
+    found = np.empty(len(key), np.bool_)
+    for k in range(len(key)):
+        h = ((key[k] + ONE) * GOLDEN) >> shift
+        found[k] = (living[h >> SIX] >> (h & LAST_SIX)) & ONE
+    return found
+
+
+@compiled_with(Path(kernels.__file__))
 def _places(known: Any, keys: Any) -> Any:
-    """Where each of these keys is among the known ones, which are distinct; -1 if it is not."""
+    """Where each of these keys first is among the known ones; -1 if it is not."""
     n_places = 2
     while n_places < 2 * len(known):
         n_places *= 2
-    shift = home_shift(n_places)
-    mask = uint64(n_places - 1)
+    shift, mask = home_shift(n_places), uint64(n_places - 1)
     index = np.zeros(n_places, np.uint32)  # their places plus one, by open addressing
     for k in range(len(known)):
         j = (known[k] * GOLDEN) >> shift
-        while index[j] != 0:
+        while index[j] != 0 and known[index[j] - 1] != known[k]:
             j = (j + ONE) & mask
-        index[j] = k + 1
+        if index[j] == 0:
+            index[j] = k + 1
     found = np.empty(len(keys), np.int64)
     for k in range(len(keys)):
         j = (keys[k] * GOLDEN) >> shift

@@ -48,7 +48,6 @@ class Table:
         self._move = kernels.move.of(update)
         self._settle_all = kernels.settle_all.of(shrinkage, update)
         self._weights = kernels.weights.of(shrinkage, update)
-        self._held = kernels.held.of(update)
         self._count_by_worth = kernels.count_by_worth.of(shrinkage, update)
 
     @property
@@ -106,12 +105,11 @@ class Table:
 
     def sweep(self, least: float = 0.0) -> None:
         """Forget the features whose weight has come to zero, and those worth less than that."""
-        clock = self.clock
+        clock, living = self.clock, np.zeros(len(self.cells) // 16, np.uint64)
         self.used = self._sweep(
-            self.cells, clock.now, clock.size, self.shrinkage, self.update, least
+            self.cells, clock.now, clock.size, self.shrinkage, self.update, least, living
         )
-        if len(self.names):
-            self.names.keep(self._held(self.cells, self.names.keys))
+        self.names.sweep(living, self.used)
 
     def settle(self, now: float, size: float) -> None:
         """Every weight has felt the clock up to ``now`` at this ``size``, which may change then."""
