@@ -31,6 +31,7 @@ from dwindle.generating import Ads
 from dwindle.predicting import evaluate
 from dwindle.stream import Reading
 from dwindle.training import Training, train
+from dwindle.updates import usual_rate
 from experiments import data
 from experiments.defaults_page import page
 
@@ -237,7 +238,7 @@ def _write(path: Path, lines: Any) -> None:
 def _about(seconds: float) -> dict[str, Any]:
     defaults = Training()
     return {
-        "rate": defaults.rate,
+        "rate": usual_rate(defaults.update),
         "update": repr(defaults.update),
         "shrinkage": repr(defaults.shrinkage),
         "seconds": round(seconds),
