@@ -30,7 +30,8 @@ A ratio below 1 says that ours is the better one.
 `{update}` with a rate of {rate:g}, and `{shrinkage}`, which is no gravity: features are dropped only if you ask for it.
 
 - A rate of its own for each feature, in units of the largest value it had, so that neither rare features nor the scale of a column need attention.
-- `beta` keeps the first steps of a feature short. Where most features are rare, as in rcv1 and ads, this is what makes the first predictions with them good.
+- A step is divided by the length of its example, in the same units. So a step in n features moves the prediction by about the root of n, and not by n, and one rate suits examples of few features and of many. Vowpal Wabbit divides by the length of an average example.
+- `beta` keeps the first steps of a feature short, which makes the first predictions with rare ones good. It must not be large: where most values are far below the largest one of their column, as in spambase and wbc, learning would be slow.
 - The loss follows from the labels: logistic for two classes, else squared.
 {losing}
 ## Again
@@ -44,9 +45,6 @@ It took {seconds} seconds, with {versions}.
 
 LOSING = """
 Where it loses more than {worst:.0f} %: {sets}.
-In spambase and wbc most values are far below the largest one of their column, so the sum of squared gradients stays small next to `beta` and learning is slow: a larger rate is better there.
-wpbc has 153 examples and little to learn from them: a smaller one is.
-Vowpal Wabbit divides its rate by the length of an average example, in units of the largest values, which serves both.
 """
 
 

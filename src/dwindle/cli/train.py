@@ -104,7 +104,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 
     \b
     Example:
-      dwindle train train.vw --gravity 1e-5 --model ads.parquet
+      dwindle train train.vw --gravity 1e-6 --model ads.parquet
     """
     from dwindle.training import Interrupted, train
 
