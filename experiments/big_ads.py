@@ -40,7 +40,7 @@ FITS = 280_000  # examples whose features, some 46 million, fit in 4 GB when non
 MEMORY = 3.5  # GB, of the process that learns; the one that generates has less than 0.3
 FACTORS = (4, 16, 64)  # of the features seen to those that may live, in the first examples
 MODEL = "big-ads.parquet"
-PULL = 2.0  # gravity times examples: less than the budget needs, it clears away what is stale
+PULL = 0.2  # gravity times examples: less than the budget needs, it clears away what is stale
 RATE = Schedule(usual_rate(Adaptive()))  # as `dwindle train` has it
 PAUSE = 1.0  # seconds between two looks at the memory
 
