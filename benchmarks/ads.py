@@ -33,7 +33,7 @@ from dwindle.model import Model
 FULL, SMALL = 1_500_000, 5_000  # rows
 BOTH = ["--loss_function", "logistic", "--l1", "1e-7"]
 TABLE, SPARSE = f"{VW} -b 24", f"{VW} --sparse_weights"
-SETTINGS = Settings(ours=["--loss", "logistic", "--gravity", "1e-5"], theirs=[*BOTH, "-b", "24"])
+SETTINGS = Settings(ours=["--loss", "logistic", "--gravity", "2e-6"], theirs=[*BOTH, "-b", "24"])
 IN_SPARSE = SETTINGS._replace(  # with room for 2^30 weights, so that few share one
     theirs=[*BOTH, "-b", "30", "--sparse_weights"]
 )

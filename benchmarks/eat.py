@@ -13,7 +13,7 @@ from benchmarks.tools import Settings
 
 FULL, SMALL = 10_000_000, 20_000  # rows, as many as theirs
 SETTINGS = Settings(
-    ours=["--loss", "logistic", "--gravity", "1e-8"],
+    ours=["--loss", "logistic", "--gravity", "1e-9"],
     theirs=["--loss_function", "logistic", "--interactions", "AB", "-b", "24"],
     reading=["--interactions", "A*B"],
 )

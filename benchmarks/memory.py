@@ -42,6 +42,7 @@ class Size(NamedTuple):
 
 FULL, SMALL = Size(100_000, 10_000), Size(2_000, 200)
 BATCH, GRAVITY = 10_000, 1e-5
+PLAIN, ADAPTIVE = (0.1, GRAVITY), (0.6, 2e-6)  # rate and gravity: they keep about as many
 SKLEARN, ORDERED, RIVER = "scikit-learn", "scikit-learn, in order", "River"
 
 Parts = list[tuple[csr_array, np.ndarray]]
@@ -64,10 +65,10 @@ def matrices(n: int, rounds: int) -> tuple[list[Row], list[Figure]]:
     table, label = data.rcv1_matrix(n)
     parts = [(table[i : i + BATCH], label[i : i + BATCH]) for i in range(0, n, BATCH)]
     ours: dict[str, Callable[[], Any]] = {
-        "Learner.learn, plain": partial(ours_in_batches, parts, Plain(), 0.1),
-        "Learner.learn, adaptive": partial(ours_in_batches, parts, Adaptive(), 0.3),
-        "partial_fit, plain": partial(estimator, parts, "plain", 0.1),
-        "partial_fit, adaptive": partial(estimator, parts, "adaptive", 0.3),
+        "Learner.learn, plain": partial(ours_in_batches, parts, Plain(), *PLAIN),
+        "Learner.learn, adaptive": partial(ours_in_batches, parts, Adaptive(), *ADAPTIVE),
+        "partial_fit, plain": partial(estimator, parts, "plain", *PLAIN),
+        "partial_fit, adaptive": partial(estimator, parts, "adaptive", *ADAPTIVE),
     }
     theirs: dict[str, Callable[[], Any]] = {
         SKLEARN: partial(theirs_in_batches, parts),
@@ -92,17 +93,19 @@ def matrices(n: int, rounds: int) -> tuple[list[Row], list[Figure]]:
     return rows, figures
 
 
-def ours_in_batches(parts: Parts, update: Plain | Adaptive, rate: float) -> Learner:
+def ours_in_batches(parts: Parts, update: Plain | Adaptive, rate: float, gravity: float) -> Learner:
     """One pass of ours."""
-    learner = Learner(Logistic(), Truncation(GRAVITY), update, rate)
+    learner = Learner(Logistic(), Truncation(gravity), update, rate)
     for rows, label in parts:
         learner.learn(Batch.from_csr(rows, label))
     return learner
 
 
-def estimator(parts: Parts, update: str, rate: float) -> TruncatedGradientClassifier:
+def estimator(
+    parts: Parts, update: str, rate: float, gravity: float
+) -> TruncatedGradientClassifier:
     """One pass of our estimator."""
-    model = TruncatedGradientClassifier(gravity=GRAVITY, update=update, rate=rate)
+    model = TruncatedGradientClassifier(gravity=gravity, update=update, rate=rate)
     for rows, label in parts:
         model.partial_fit(rows, label, classes=[-1, 1])
     return model
@@ -132,8 +135,8 @@ def quality(model: Any, table: csr_array, label: np.ndarray) -> dict[str, Any]:
 class Sign:
     """A learner that takes False and True."""
 
-    def __init__(self, update: Plain | Adaptive, rate: float) -> None:
-        self.learner = Learner(Logistic(), Truncation(GRAVITY), update, rate)
+    def __init__(self, update: Plain | Adaptive, rate: float, gravity: float) -> None:
+        self.learner = Learner(Logistic(), Truncation(gravity), update, rate)
         self.predict_proba_one = self.learner.predict_proba_one
 
     def learn_one(self, x: dict[str, float], y: bool) -> None:
@@ -142,8 +145,8 @@ class Sign:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    "plain": lambda: Sign(Plain(), 0.1),
-    "adaptive": lambda: Sign(Adaptive(), 0.3),
+    "plain": lambda: Sign(Plain(), *PLAIN),
+    "adaptive": lambda: Sign(Adaptive(), *ADAPTIVE),
     "plain, dwindle.river": lambda: OneByOne(update="plain", rate=0.1, gravity=GRAVITY),
     RIVER: lambda: linear_model.LogisticRegression(optim.SGD(0.1), l1=GRAVITY),
 }

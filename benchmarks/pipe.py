@@ -15,7 +15,7 @@ FULL, SMALL = 10_000.0, 5.0  # megabytes
 
 def measure(size: float, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (once is enough)
     """Train on the pipe once; what it took is what the summary says."""
-    train = dwindle("train", "-", "-m", folder / "pipe.parquet", "--json", "--gravity", "1e-4")
+    train = dwindle("train", "-", "-m", folder / "pipe.parquet", "--json", "--gravity", "2e-5")
     before = _processor()
     with subprocess.Popen(train, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603  (ours)
         assert process.stdin is not None

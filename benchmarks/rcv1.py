@@ -20,7 +20,7 @@ from dwindle.stream import Reading, read
 
 FULL, SMALL = 1_000.0, 2.0  # megabytes
 SETTINGS = Settings(
-    ours=["--loss", "logistic", "--gravity", "1e-6"],
+    ours=["--loss", "logistic", "--gravity", "2e-7"],
     theirs=["--loss_function", "logistic", "--l1", "1e-6"],
 )
 PROGRAMS = {"gz": "gzip", "zst": "zstd"}

@@ -28,10 +28,10 @@ class Size(NamedTuple):
 
 
 FULL, SMALL = Size(340_000, (10**5, 10**6, 10**7)), Size(10_000, (10**5,))
-NARROW, BATCH, GRAVITY = 10**3, 10_000, 1e-3
+NARROW, BATCH = 10**3, 10_000
 MODELS: dict[str, Any] = {
-    "dwindle": lambda: TruncatedGradientClassifier(gravity=GRAVITY),
-    "scikit-learn": lambda: SGDClassifier(loss="log_loss", penalty="l1", alpha=GRAVITY),
+    "dwindle": lambda: TruncatedGradientClassifier(gravity=2e-4),
+    "scikit-learn": lambda: SGDClassifier(loss="log_loss", penalty="l1", alpha=1e-3),
 }
 
 

@@ -16,7 +16,7 @@ HEAD = """# The command line
 <!-- written by docs/write_command_line.py -->
 
 ```
-dwindle train train.vw --gravity 1e-5 --model ads.parquet
+dwindle train train.vw --gravity 1e-6 --model ads.parquet
 dwindle tune train.vw --model ads.parquet
 dwindle evaluate ads.parquet test.vw
 dwindle predict ads.parquet test.vw --proba > chances.txt

@@ -30,7 +30,7 @@ from dwindle.losses import Logistic
 from dwindle.metrics import accuracy
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
-from dwindle.updates import Adaptive
+from dwindle.updates import Adaptive, usual_rate
 from experiments import big_ads_page
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -40,8 +40,8 @@ FITS = 280_000  # examples whose features, some 46 million, fit in 4 GB when non
 MEMORY = 3.5  # GB, of the process that learns; the one that generates has less than 0.3
 FACTORS = (4, 16, 64)  # of the features seen to those that may live, in the first examples
 MODEL = "big-ads.parquet"
-PULL = 2.0  # gravity times examples: less than the budget needs, it clears away what is stale
-RATE = Schedule(0.3)  # as `dwindle train` has it
+PULL = 0.2  # gravity times examples: less than the budget needs, it clears away what is stale
+RATE = Schedule(usual_rate(Adaptive()))  # as `dwindle train` has it
 PAUSE = 1.0  # seconds between two looks at the memory
 
 

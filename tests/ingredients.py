@@ -108,8 +108,8 @@ SHRINKAGES = [
 
 UPDATES = [
     (dwindle.Plain(), reference.Plain),
-    (dwindle.Adaptive(), functools.partial(reference.Adaptive, 1.0)),
-    (dwindle.Adaptive(beta=0.25), functools.partial(reference.Adaptive, 0.25)),
+    (dwindle.Adaptive(), functools.partial(reference.Adaptive, 0.2)),
+    (dwindle.Adaptive(beta=1.5), functools.partial(reference.Adaptive, 1.5)),
 ]
 
 SCHEDULES = [

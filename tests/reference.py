@@ -37,6 +37,10 @@ class Plain:
     def arrive(self, weights, name, x):
         """Make ready for a value x of the feature."""
 
+    def squared(self, name, x):
+        """What the feature adds to the squared length of its example, by which the rate is divided."""
+        return 0.0
+
     def pull(self, name):
         """How far a pull of 1 moves w."""
         return 1.0
@@ -50,7 +54,10 @@ class Plain:
 
 
 class Adaptive:
-    """Beyond the paper: AdaGrad on v = w N with N the largest |x|; G and N in single precision."""
+    """Beyond the paper: AdaGrad on v = w N with N the largest |x|; G and N in single precision.
+
+    The rate is divided by the length of the example in these units, that of a constant 1 included.
+    """
 
     def __init__(self, beta):
         self.beta = beta
@@ -62,6 +69,9 @@ class Adaptive:
             weights[name] = weights.get(name, 0.0) * (old / new)
             self.energy[name] = float(np.float32(self.energy.get(name, 0.0) * (old / new) ** 2))
             self.scale[name] = new
+
+    def squared(self, name, x):
+        return (x / self.scale[name]) ** 2
 
     def pull(self, name):
         return 1.0 / ((self.beta + math.sqrt(self.energy[name])) * self.scale[name])
@@ -119,15 +129,18 @@ def learn(
             update.forget(name)
         if shrink is not subgradient:
             pull_all()  # step 2: every weight, seen or not
-        p = 0.0
+        p, squared = 0.0, 1.0
         for name, x in entries:  # step 3; a name that comes twice counts twice
             update.arrive(weights, name, x)
             p += weights.get(name, 0.0) * x
+            if name is not INTERCEPT:
+                squared += update.squared(name, x)
         s = importance * slope(p, label)  # step 4
         if shrink is subgradient:
             pull_all()
+        rate = rates[step] / math.sqrt(squared)
         for name, x in entries:  # step 5
-            weights[name] = weights.get(name, 0.0) - rates[step] * update.stride(name, s * x)
+            weights[name] = weights.get(name, 0.0) - rate * update.stride(name, s * x)
         step += 1
         yield p, dict(weights)
 

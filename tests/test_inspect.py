@@ -94,8 +94,8 @@ def test_settings_counts_and_intercept_are_shown_before_the_weights(model):
     assert settings.splitlines() == [
         "loss          Logistic()",
         "shrinkage     Truncation(gravity=0.001, threshold=inf, every=1)",
-        "update        Adaptive(beta=1.0)",
-        "rate          Schedule(rate=0.3, power=0.0, t0=1.0, pass_decay=1.0)",
+        "update        Adaptive(beta=0.2)",
+        "rate          Schedule(rate=0.6, power=0.0, t0=1.0, pass_decay=1.0)",
         "scaled        False",
         "labels        0 is -1, 1 is +1",
         "interactions  n*wörd",

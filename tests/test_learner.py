@@ -16,6 +16,7 @@ from dwindle import (
     ClippedSquared,
     DataError,
     DivergedError,
+    Ftrl,
     Hinge,
     Huber,
     Learner,
@@ -23,6 +24,7 @@ from dwindle import (
     Plain,
     Poisson,
     Quantile,
+    Rda,
     Rounding,
     Schedule,
     Squared,
@@ -203,6 +205,24 @@ def test_a_slope_too_steep_to_remember_is_told_and_not_learned_from():
     with pytest.raises(DivergedError):
         learner.learn_one({"a": 1}, 3e20)
     assert learner.weights() == {}
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_adaptive_step_is_divided_by_the_length_of_its_example(intercept):
+    learner = Learner(intercept=intercept)
+    learner.learn_one({"a": 4.0, "b": 0.5}, 1)  # each is the largest value yet
+    first = 0.6 / math.sqrt(3) * 0.5 / (0.2 + 0.5)
+    assert learner.weights() == pytest.approx({"a": first / 4, "b": first / 0.5}, rel=1e-6)
+    p = learner.learn_one({"c": 1.0, "a": 3.0}, 1)
+    slope = 1 / (1 + math.exp(p))
+    step = 0.6 / math.sqrt(1 + 1 + (3 / 4) ** 2) * slope / (0.2 + slope)
+    assert learner.weights()["c"] == pytest.approx(step, rel=1e-6)
+
+
+def test_the_rate_unless_told_is_the_update_s():
+    assert Learner().schedule == Schedule(0.6)
+    for update in (Plain(), Averaged(), Ftrl(), Rda()):
+        assert Learner(update=update).schedule == Schedule(0.3)
 
 
 def test_the_feature_without_a_name_keeps_it():

@@ -109,7 +109,7 @@ def test_a_long_stream_sweeps_grows_and_winds_the_clock_alike():
         ({f"word {j}": 1.0 for j in rng.integers(0, 20_000, 5)}, rng.choice([-1.0, 1.0]))
         for _ in range(WINDOW + 100)
     ]
-    one_by_one, batched = (Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3) for _ in range(2))
+    one_by_one, batched = (Learner(Logistic(), Truncation(2e-3), Adaptive(), 0.3) for _ in range(2))
     for x, label in stream:
         one_by_one.learn_one(x, label)
     batched.learn(Batch.from_dicts([x for x, _ in stream], [label for _, label in stream]))

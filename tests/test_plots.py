@@ -60,11 +60,11 @@ def test_a_model_without_features_has_nothing_to_draw():
 
 def test_a_path_is_of_the_features_kept_and_the_score_at_each_gravity():
     data = wdbc(0)
-    points = path(data.train, data.test, [0, 0.01, 0.3])
-    assert [p.gravity for p in points] == [0, 0.01, 0.3]
+    points = path(data.train, data.test, [0, 2e-3, 0.3])
+    assert [p.gravity for p in points] == [0, 2e-3, 0.3]
     assert points[0].kept > points[1].kept > points[2].kept
     assert points[1].score > 0.98
-    learner = Learner(shrinkage=Truncation(0.01))
+    learner = Learner(shrinkage=Truncation(2e-3))
     learner.learn(data.train)
     assert points[1].kept == len(learner)
 

@@ -39,7 +39,7 @@ def found():
     ("loss", "examples"), [(Logistic(), CLASSES), (Squared(), NUMBERS)], ids=["classes", "numbers"]
 )
 def test_the_planted_features_are_found_and_few_others(loss, examples):
-    grid = Grid(rate=(0.3, 1.0), passes=(1, 3, 10))
+    grid = Grid(rate=(0.6, 2.0), passes=(1, 3, 10))
     found = Search(loss, grid, folds=5).run(batches(examples), jobs=2)
     learner = trained(batches(examples), found.chosen.setting, loss)
     kept = {int(name) for name in learner.weights()}
@@ -231,7 +231,7 @@ def test_automatic_values_look_at_the_data():
     length = np.mean([1 + np.square(x).sum() for _, _, x in CLASSES])
     assert grid.rate == pytest.approx(np.array([1 / 16, 1 / 4, 1, 4]) / length, rel=0.05)
     assert (grid.passes, grid.pass_decay, grid.rest) == ((1, 3, 10, 30), (0.5, 0.8), (1, 600))
-    assert completed(Grid(), batches(), Logistic()).rate == (0.03, 0.1, 0.3, 1.0)
+    assert completed(Grid(), batches(), Logistic()).rate == (0.2, 0.6, 2.0, 6.0)
     assert completed(Grid(update=("ftrl",)), batches(), Logistic()).pass_decay == (1.0,)
     once = completed(Grid(passes=(1,), every=(1, 10)), batches(), Logistic())
     assert (once.pass_decay, once.rest) == ((1.0,), (10, 600))

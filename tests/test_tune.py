@@ -16,6 +16,7 @@ from dwindle.cli import main
 from dwindle.grids import Grid, Setting
 from dwindle.model import Model
 from dwindle.tuning import Halted, Tuned, Tuning, tune
+from dwindle.updates import Adaptive, usual_rate
 from dwindle.words import counted
 from test_screen import Terminal, left_on
 
@@ -90,6 +91,7 @@ def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
 
     usual = {option.name: option.default for option in command.params}
     said = Setting()._asdict()
+    assert said.pop("rate") == usual_rate(Adaptive())
     assert {name: said[name] for name in said} == {
         name: usual[name] if isinstance(usual[name], str | int | float) else None for name in said
     }

@@ -77,7 +77,7 @@ class TruncatedGradient(BaseEstimator, ABC):
         threshold: float | None = None,
         update: Any = "adaptive",
         average: bool = False,
-        rate: Any = 0.3,
+        rate: Any = None,
         power: float = 0.0,
         passes: int = 1,
         pass_decay: float = 1.0,
@@ -276,11 +276,12 @@ class TruncatedGradient(BaseEstimator, ABC):
         return Team(self._learner, classes)
 
     def _learner(self) -> Learner:
+        update = update_called(self.update, average=self.average)
         return Learner(
             self._loss,
             shrinkage_called(self.shrinkage, self.gravity, self.every, self.threshold),
-            update_called(self.update, average=self.average),
-            schedule_of(self.rate, self.power, self.pass_decay),
+            update,
+            schedule_of(update, self.rate, self.power, self.pass_decay),
             max_live=self.max_live,
         )
 

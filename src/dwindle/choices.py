@@ -14,7 +14,7 @@ from dwindle.losses import (
 )
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda
+from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda, usual_rate
 
 LOSSES: dict[str, Any] = {
     "auto": None,
@@ -104,16 +104,25 @@ def loss_name(loss: Any) -> Any:
     return _name(loss, LOSSES)
 
 
-def schedule_of(rate: float | Schedule, power: float, pass_decay: float) -> Schedule:
-    """A rate that falls as 1/i^power and, after each pass, by ``pass_decay``."""
-    return rate if isinstance(rate, Schedule) else Schedule(rate, power, pass_decay=pass_decay)
+def schedule_of(
+    update: Any, rate: float | Schedule | None, power: float, pass_decay: float
+) -> Schedule:
+    """A rate that falls as 1/i^power and, after each pass, by ``pass_decay``.
+
+    >>> schedule_of(Adaptive(), None, 0.5, 1.0)
+    Schedule(rate=0.6, power=0.5, t0=1.0, pass_decay=1.0)
+    """
+    if isinstance(rate, Schedule):
+        return rate
+    return Schedule(usual_rate(update) if rate is None else rate, power, pass_decay=pass_decay)
 
 
-def schedule_names(schedule: Schedule) -> dict[str, Any]:
+def schedule_names(update: Any, schedule: Schedule) -> dict[str, Any]:
     """What `schedule_of` makes this schedule of."""
     if schedule.t0 != 1.0:
         return {"rate": schedule}
-    return {name: getattr(schedule, name) for name in ("rate", "power", "pass_decay")}
+    rate = None if schedule.rate == usual_rate(update) else schedule.rate
+    return {"rate": rate, "power": schedule.power, "pass_decay": schedule.pass_decay}
 
 
 def _called(name: Any, known: dict[str, Any], role: str) -> Any:

@@ -59,7 +59,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         threshold: float | None = None,
         update: Any = "adaptive",
         average: bool = False,
-        rate: Any = 0.3,
+        rate: Any = None,
         power: float = 0.0,
         passes: int = 1,
         pass_decay: float = 1.0,
@@ -366,7 +366,7 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
         "loss": loss_name(loss),
         **shrinkage_names(learner.shrinkage),
         **update_names(learner.update),
-        **schedule_names(learner.schedule),
+        **schedule_names(learner.update, learner.schedule),
         "max_live": learner.max_live,
     }
     classes = facts.get("classes")

@@ -15,6 +15,7 @@ from dwindle.shrinkage import Truncation
 from dwindle.updates import Adaptive, Plain
 
 RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
+RATES["adaptive"] = (0.2, 0.6, 2.0, 6.0)
 RATES["plain"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
 DECAYS = (0.5, 0.8)
 AVERAGING = frozenset({"ftrl", "rda"})  # updates whose rates are not lowered: they remember them
@@ -27,7 +28,7 @@ TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added
 class Setting(NamedTuple):
     """What a search varies, as the command line calls it."""
 
-    rate: float = 0.3
+    rate: float = 0.6
     pass_decay: float = 1.0
     gravity: float = 0.0
     every: int = 1
@@ -52,8 +53,9 @@ class Setting(NamedTuple):
     def learner(self, loss: Any) -> Learner:
         """One that knows nothing yet."""
         given = self.shrinkage, self.gravity, self.every, self.threshold
-        schedule = schedule_of(self.rate, 0.0, self.pass_decay)
-        return Learner(loss, shrinkage_called(*given), update_called(self.update), schedule)
+        update = update_called(self.update)
+        schedule = schedule_of(update, self.rate, 0.0, self.pass_decay)
+        return Learner(loss, shrinkage_called(*given), update, schedule)
 
 
 class Grid(NamedTuple):
@@ -89,8 +91,9 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
 
     Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
     go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
-    weight would leave zero. For the adaptive update x_j is in units of its largest value, as there;
-    for FTRL-Proximal it is the sum, and not the mean, that gravity weighs against.
+    weight would leave zero. For the adaptive update x_j is in units of its largest value and
+    divided by the length of the example, as there; for FTRL-Proximal it is the sum, and not the
+    mean, that gravity weighs against.
     """
     n = sum(batch.n_examples for batch in examples)
     rates = (

@@ -15,9 +15,10 @@ from numba import int32, int64, uint64
 from dwindle._jit import helper, kernel, prefetch, teach
 from dwindle.losses import slope, value
 from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
-from dwindle.updates import alive, exported, settle, step, weight_at, worth
+from dwindle.updates import alive, exported, settle, squared, step, weight_at, worth
 
-teach(value, slope, shrink, lags, feels, path_sum, weight_at, settle, step, exported, alive, worth)
+teach(value, slope, shrink, lags, feels, path_sum)
+teach(weight_at, settle, squared, step, exported, alive, worth)
 
 AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
@@ -133,6 +134,7 @@ def learn(
         seen = pulled[at] if lags(shrinkage) else pulled[at + 1]
         at += 1
         p = base[i] + settle(update, UNSHRUNK, bias[0], seen, size, one) * one
+        length = 1.0
         for k in range(begin, stop):
             if k + AHEAD < end:
                 prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
@@ -148,6 +150,7 @@ def learn(
             slots[k - begin] = j
             xk = x[k] * spread
             p += settle(update, shrinkage, cells[j], seen, size, xk) * xk
+            length += squared(update, cells[j], xk)
         prediction[i] = p
         s = importance[i] * slope(loss, p, label[i])
         if not (math.isfinite(p) and abs(s) < STEEPEST):
@@ -155,13 +158,14 @@ def learn(
             return i, at, n_fresh
         if s == 0.0:
             continue
+        pace = rate[at] / math.sqrt(length)
         if constant > 0.0:
-            step(update, bias[0], rate[at], s, one)
+            step(update, bias[0], pace, s, one)
         for k in range(begin, stop):
             cell = cells[slots[k - begin]]
             if lags(shrinkage):
                 settle(update, shrinkage, cell, pulled[at], size, 0.0)
-            step(update, cell, rate[at], s, x[k] * spread)
+            step(update, cell, pace, s, x[k] * spread)
     return len(label), at, n_fresh
 
 

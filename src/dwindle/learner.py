@@ -23,7 +23,7 @@ from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
 from dwindle.sketch import Distinct
 from dwindle.table import Table, empty_cells
-from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda, settle, step
+from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda, settle, step, usual_rate
 
 
 class Learner:
@@ -34,7 +34,8 @@ class Learner:
     The work per example is in proportion to its features, the memory to the most features that
     were alive at once, and the weights do not depend on how the stream is cut into batches.
 
-    ``rate`` is a number or a `Schedule`. ``scaled`` divides predictions by the square root of the
+    ``rate`` is a number or a `Schedule`, None the update's own, 0.6 for `Adaptive` and 0.3 for the
+    others. ``scaled`` divides predictions by the square root of the
     number of non-zero entries, the intercept among them, as in section 5. The intercept is never
     shrunk. ``max_live`` is a budget: there are never more live features, because those worth least
     are pulled to zero as far as it takes; see `settled`.
@@ -53,7 +54,7 @@ class Learner:
         loss: Any = Logistic(),  # noqa: B008  (NamedTuples are immutable)
         shrinkage: Any = Truncation(),  # noqa: B008
         update: Any = Adaptive(),  # noqa: B008
-        rate: float | Schedule = 0.3,
+        rate: float | Schedule | None = None,
         *,
         intercept: bool = True,
         scaled: bool = False,
@@ -62,6 +63,7 @@ class Learner:
         require(loss, "a loss", value, slope)
         require(shrinkage, "a shrinkage", shrink, lags)
         require(update, "an update", settle, step)
+        rate = usual_rate(update) if rate is None else rate
         schedule = exact(rate if isinstance(rate, Schedule) else Schedule(float(rate)))
         _check(loss, shrinkage, update, schedule)
         _check_budget(max_live, shrinkage, update)

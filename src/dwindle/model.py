@@ -227,7 +227,7 @@ def learner_from(settings: Mapping[str, Any]) -> Learner:
 
     >>> learner_from(settings_of(Learner()))
     Learner(loss=Logistic(), shrinkage=Truncation(gravity=0.0, threshold=inf, every=1), \
-update=Adaptive(beta=1.0), rate=Schedule(rate=0.3, power=0.0, t0=1.0, pass_decay=1.0), \
+update=Adaptive(beta=0.2), rate=Schedule(rate=0.6, power=0.0, t0=1.0, pass_decay=1.0), \
 intercept=True, scaled=False)
     """
     loss, shrinkage, update = (_ingredient(settings[i]) for i in ("loss", "shrinkage", "update"))

@@ -72,7 +72,7 @@ class Training:
     loss: Any = None  # by the labels
     shrinkage: Any = field(default_factory=Truncation)
     update: Any = field(default_factory=Adaptive)
-    rate: float | Schedule = 0.3
+    rate: float | Schedule | None = None  # the update's own
     scaled: bool = False
     max_live: int | None = None  # features, at any time
     passes: int = 1

@@ -52,11 +52,12 @@ class Tuning:
     def training(self, setting: Setting) -> Training:
         """What makes the model with a setting."""
         shrinkage = setting.shrinkage, setting.gravity, setting.every, setting.threshold
+        update = update_called(setting.update)
         return Training(
             loss=self.loss,
             shrinkage=shrinkage_called(*shrinkage),
-            update=update_called(setting.update),
-            rate=schedule_of(setting.rate, 0.0, setting.pass_decay),
+            update=update,
+            rate=schedule_of(update, setting.rate, 0.0, setting.pass_decay),
             passes=setting.passes,
             rest=setting.rest,
             keep=self.keep,

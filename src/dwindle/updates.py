@@ -26,6 +26,14 @@ def settle(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: f
 
 
 @by_class
+def squared(update: Any, cell: Any, x: float) -> float:
+    """What a settled cell adds to the squared length of its example, which divides the rate.
+
+    The length is the root of 1, for the constant, plus the sum of this: always 1 if it is 0.
+    """
+
+
+@by_class
 def step(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
     """One gradient step: the gradient is ``slope * x``."""
 
@@ -49,6 +57,11 @@ def worth(update: Any, cell: Any, w: float, now: float, size: float) -> float:
     ``w`` is the settled weight. With truncated gradient it is the pull that the weight will outlast
     from ``now`` on, |v| minus the pull it owes, and so negative for a weight that has come to zero.
     """
+
+
+def usual_rate(update: Any) -> float:
+    """The rate of an update that is told none; docs/defaults.md has what comes of it."""
+    return 0.6 if isinstance(update, Adaptive) else 0.3
 
 
 def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
@@ -88,11 +101,15 @@ def _(_update: Plain, cell: Any, rate: float, slope: float, x: float) -> None:
 class Adaptive(NamedTuple):
     """AdaGrad for each feature in units of its largest value N, so its scale does not matter.
 
-    With v = w N and gradient s = phi'(p, y) x / N:
+    With v = w N, gradient s = phi'(p, y) x / N and |x / N| the length of the whole example:
 
-        G <- G + s^2,   v <- v - eta s / (beta + sqrt(G)).
+        G <- G + s^2,   v <- v - eta / sqrt(1 + |x / N|^2) s / (beta + sqrt(G)).
 
-    The pull on v follows the same rate, eta g / (beta + sqrt(G)), which stands still while the
+    The 1 is the constant's. So the same rate suits examples of few features and of many: the
+    prediction for one of n features moves by about sqrt(n) of a feature's step, not n of them. A
+    feature that comes twice in an example counts twice in its length.
+
+    The pull on v is eta g / (beta + sqrt(G)), without the length: it stands still while the
     feature is absent, so the lazy form stays exact. When a larger |x| arrives, N grows to it
     before the prediction; v stays, and so w falls, and G is measured in the new unit.
     ``beta`` above zero keeps the first steps of a feature short, also when it comes back after a
@@ -100,7 +117,7 @@ class Adaptive(NamedTuple):
     when a step adds less than a 2^24th part to G: at about 1/4000 of where it began.
     """
 
-    beta: float = 1.0
+    beta: float = 0.2
 
     def cell(self) -> np.dtype[np.void]:
         """With G and N."""
@@ -125,6 +142,12 @@ def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: f
     cell.weight = w
     cell.settled = now
     return w
+
+
+@body_of(squared, Adaptive)
+def _(_update: Adaptive, cell: Any, x: float) -> float:
+    part = x / cell.scale
+    return part * part
 
 
 @body_of(step, Adaptive)
@@ -359,3 +382,8 @@ def _(update: Any, cell: Any, w: float, now: float, _size: float) -> float:
         return 1.0 + abs(w) * (update.beta + np.sqrt(np.float64(cell.energy)))
     seen = np.float64(cell.seen)
     return seen / (seen + (now - cell.last))
+
+
+@body_of(squared, Plain, Averaged, Audited, Ftrl, Rda)
+def _(_update: Any, _cell: Any, _x: float) -> float:
+    return 0.0

@@ -53,7 +53,7 @@ def main() -> None:
 
     \b
     Example:
-      dwindle train train.vw --gravity 1e-5 --model ads.parquet
+      dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle inspect ads.parquet
     """
     gc.set_threshold(100_000)  # imports make many objects and no garbage: 0.06 s of looking for it

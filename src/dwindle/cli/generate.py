@@ -47,7 +47,7 @@ def command(
     \b
     Example:
       dwindle generate ads --examples 5000 --output clicks.vw
-      dwindle train clicks.vw --interactions q*a --gravity 1e-3 --model clicks.parquet
+      dwindle train clicks.vw --interactions q*a --gravity 1e-4 --model clicks.parquet
       dwindle generate ads --examples 1000 --first 5000 --output unseen.vw
       dwindle evaluate clicks.parquet unseen.vw
     """

@@ -64,7 +64,7 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     help="A rate for each feature, or the paper's one rate for all; or FTRL-Proximal or dual "
     "averaging, whose gravity weighs against the sum of all gradients.",
 )  # fmt: skip
-@click.option("--rate", default=0.3, show_default=True, help="The learning rate.")
+@click.option("--rate", type=float, help="The learning rate.  [default: 0.6 if adaptive, else 0.3]")
 @click.option("--power", default=0.0, show_default=True, help="The rate falls as 1/i^power.")
 @click.option(
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="Over the data."
@@ -104,7 +104,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 
     \b
     Example:
-      dwindle train train.vw --gravity 1e-5 --model ads.parquet
+      dwindle train train.vw --gravity 1e-6 --model ads.parquet
     """
     from dwindle.training import Interrupted, train
 
@@ -143,12 +143,14 @@ def _training(settings: dict[str, Any]) -> Any:
     from dwindle.training import Training
 
     shrinkage = ("shrinkage", "gravity", "every", "threshold")
+    schedule = ("rate", "power", "pass_decay")
     how = reading(settings)
+    update = update_called(settings.pop("update"))
     return Training(
         loss=loss_called(settings.pop("loss")),
         shrinkage=shrinkage_called(*(settings.pop(name) for name in shrinkage)),
-        update=update_called(settings.pop("update")),
-        rate=schedule_of(*(settings.pop(name) for name in ("rate", "power", "pass_decay"))),
+        update=update,
+        rate=schedule_of(update, *(settings.pop(name) for name in schedule)),
         holdout=_number_or_file(settings.pop("holdout")),
         max_live=_max_live(settings.pop("max_live"), settings.pop("memory")),
         checkpoint_every=_interval(settings.pop("checkpoint_every")),

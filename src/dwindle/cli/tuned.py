@@ -40,9 +40,9 @@ class Report(report.Report):
 
 
 def command_line(setting: Any, options: Mapping[str, Any]) -> str:
-    """The ``dwindle train`` that makes the same model: what is not usual is said."""
+    """The ``dwindle train`` that makes the same model: the rate and what is not usual is said."""
     said = {name: options[name] for name in SHARED if options[name] != USUAL.get(name)}
-    usual = type(setting)()._asdict()
+    usual = type(setting)()._asdict() | {"rate": None}  # another for another update
     said |= {name: value for name, value in setting._asdict().items() if value != usual[name]}
     words = ["dwindle", "train", *options["data"], "--model", options["model"]]
     for name, value in said.items():
