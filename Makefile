@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick lint bench paper paper-quick big-ads big-ads-small clean
+.PHONY: help demo test quick lint bench paper paper-quick big-ads big-ads-small frontier clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ big-ads: .venv/developing  ## the paper's largest experiment, 3 billion features
 
 big-ads-small: .venv/developing  ## the same with a thousandth of the examples, into build/big-ads-small
 	$(BIN)/python -m experiments.big_ads --scale 0.001 --max-live 1000000 --output build/big-ads-small
+
+frontier: .venv/developing  ## AUC against weights and live features, all methods, into docs/ (DWINDLE_DATA)
+	$(BIN)/python -m experiments.frontier
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build

@@ -170,14 +170,14 @@ def rcv1(seed: int) -> Split:
 def available(name: str) -> bool:
     """Whether the set is here, so that nothing need be downloaded."""
     if name == "rcv1":
-        both = all(_find(file) for file in (RCV1_TRAIN, RCV1_TEST))
+        both = all(find(file) for file in (RCV1_TRAIN, RCV1_TEST))
         return both or (_cache() / "RCV1").is_dir()
-    return name == "wdbc" or _find(SETS[name].file) is not None
+    return name == "wdbc" or find(SETS[name].file) is not None
 
 
 def load(name: str) -> Table:
     """The whole set, from wherever it is to be had."""
-    return _load(name, _find(SETS[name].file))
+    return _load(name, find(SETS[name].file))
 
 
 @cache
@@ -235,7 +235,8 @@ def _cache() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "dwindle"
 
 
-def _find(file: str) -> Path | None:
+def find(file: str) -> Path | None:
+    """Where a file of the data is, if it is here."""
     given = os.environ.get("DWINDLE_DATA")
     folders = [Path(given), _cache()] if given else [_cache()]
     return next((folder / file for folder in folders if (folder / file).is_file()), None)
@@ -311,7 +312,7 @@ def _classes(spec: Spec, labels: list[Any]) -> list[str]:
 
 @cache
 def _rcv1() -> tuple[Batch, Batch, list[str], str]:
-    paths = [_find(file) for file in (RCV1_TRAIN, RCV1_TEST)]
+    paths = [find(file) for file in (RCV1_TRAIN, RCV1_TEST)]
     if all(paths):
         (train, names), (test, _) = (_documents(str(path)) for path in paths)
         source = RCV1_TRAIN
