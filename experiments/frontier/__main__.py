@@ -57,7 +57,8 @@ def run(problems: tuple[Problem, ...], path: Path) -> dict[str, Any]:
         (problem, seed, way)
         for problem in problems
         for seed in problem.seeds
-        for way in problem.ways or NAMES
+        for way in NAMES
+        if way not in problem.but
     ]
     for problem, seed, way in units:
         name = f"{problem.name} {seed} {way}"

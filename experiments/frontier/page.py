@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.frontier.measures import WITHIN, Results, models, reference, row, ways
-from experiments.frontier.ways import NAMES
+from experiments.frontier.ways import NAMES, REFITTED
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 BUDGETED = ("ftrl-budget", "rda-budget", "tg-budget")
@@ -47,7 +47,7 @@ METHODS = """\
 | K is a pass | all the pull of a pass comes at its end |
 | re-fitted | the features that are left are learned anew, without a penalty, in {refitted} passes |
 | FTRL | `Ftrl(patience=inf)`, which has the weights of `vw --ftrl`; *forgetting*: `Ftrl()`, as a sweep finds that a feature is not seen any more |
-| third time lucky | a feature is let in when it is seen for the third time; what counts the others is not counted as live |
+| let in the second time | a feature that was not seen before is passed over; what remembers that it was seen is not counted as live |
 | RDA | `Rda(patience=inf)` |
 
 The strength of a penalty is that on the sum of the losses. FTRL has it as its `gravity`; what pulls at each step has it divided by the number of examples (RDA: in all passes)."""
@@ -74,7 +74,7 @@ def _parts(results: Results) -> Iterator[str | list[str]]:
     yield CHARTS
     for problem in results["problems"]:
         yield from _problem(results, problem)
-    yield METHODS.format(refitted=2)
+    yield METHODS.format(refitted=REFITTED)
 
 
 def _bar(results: Results) -> list[str]:
