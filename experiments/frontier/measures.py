@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 WITHIN = 0.0005  # of FTRL's best AUC
 REFERENCES = ("ftrl", "vw-ftrl")
+CHANCE = 0.5  # the AUC of a model without features
 
 Results = dict[str, Any]
 
@@ -38,6 +39,7 @@ class Row(NamedTuple):
 
     way: str
     best: float  # AUC
+    small: float  # AUC, with no more weights than FTRL
     weights: float  # the fewest with an AUC as good as FTRL's
     live: float  # the fewest live with that, and no more weights than FTRL
 
@@ -78,6 +80,7 @@ def row(results: Results, name: str, way: str) -> Row:
     return Row(
         way,
         max(model.auc for model in known),
+        max((model.auc for model in small), default=CHANCE),
         fewest(known, "weights", beside.floor),
         fewest(small, "live", beside.floor),
     )
