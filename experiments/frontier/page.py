@@ -23,7 +23,7 @@ HEAD = """\
 Which way to learn reaches what AUC with how few weights in the model that is shipped, and with how few features held in memory while it learns?
 `make frontier` (`python -m experiments.frontier`, {minutes:.0f} minutes in one process on a machine with other work to do; `DWINDLE_DATA` names a folder that has the data) measures it and writes this page, its charts and [frontier.json](frontier.json), which has every model.
 
-Each method has the same rates, passes and strengths of its penalty to choose from, all of them are tried, and the best is picked on the test part, for every method alike: this compares methods and promises nothing about new data.
+Each method has as many rates, and the same passes and strengths of its penalty, to choose from, all of them are tried, and the best is picked on the test part, for every method alike: this compares methods and promises nothing about new data.
 A method with a budget tries each budget with each of these.
 *Weights* are those that are not zero, without the intercept.
 *Live* are the features held at once, at the most. FTRL, RDA, Vowpal Wabbit and scikit-learn hold all that were ever seen, or have a place for them from the beginning."""
@@ -178,10 +178,16 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
     name, distinct = problem["name"], _distinct(results, problem["name"])
     run = next(run for run in results["runs"] if run["problem"] == name)
     seeds = f", {len(problem['seeds'])} seeds" if len(problem["seeds"]) > 1 else ""
+    rates = problem["in_units"]
+    units = (
+        f" ({_listed(rates)} for what divides a feature by its largest value: `Adaptive` and VW's own rule)"
+        if rates
+        else ""
+    )
     yield f"## {name}"
     yield (
         f"{ABOUT.get(name, RANDOMS)} {run['train']:,} examples to learn from and {run['test']:,} to test on, {distinct:,.0f} distinct features{seeds}; "
-        f"rates {_listed(problem['rates'])}, passes {_listed(problem['passes'])}, strengths {_listed(problem['strengths'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}."
+        f"rates {_listed(problem['rates'])}{units}, passes {_listed(problem['passes'])}, strengths {_listed(problem['strengths'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}."
     )
     lines = []
     for way in ways(results, name):

@@ -27,6 +27,7 @@ class Problem(NamedTuple):
     seeds: tuple[int, ...] = (0,)
     passes: tuple[int, ...] = (1,)
     rates: tuple[float, ...] = (0.3, 1.0, 2.0)
+    in_units: tuple[float, ...] = ()  # rates of what divides a feature by the largest it ever was
     strengths: tuple[float, ...] = STRENGTHS
     shares: tuple[float, ...] = (0.3,)  # of the distinct features: budgets
     peak: float | None = None  # the most that may be live, as a share of the distinct features
@@ -38,6 +39,7 @@ RCV1 = Problem(
     "rcv1",
     passes=(1, 3, 10),
     rates=(1.0, 2.0),
+    in_units=(0.1, 0.2),
     strengths=(0.1, 0.3, 1.0, 2.0, 5.0, 10.0),
     shares=(0.3, 0.1),
     peak=0.3,
@@ -54,7 +56,14 @@ ADS = Problem(
 SLOW = ("tg-budget", "rda-budget", "ftrl-refit")  # small budgets are used up all the time
 A9A = Problem("a9a", passes=(1, 3), rates=(0.1, 0.3, 1.0), shares=(0.5,), but=SLOW)
 UCI = tuple(
-    Problem(name, seeds=(0, 1), passes=(1, 3), rates=(0.03, 0.1, 0.3), but=SLOW)
+    Problem(
+        name,
+        seeds=(0, 1),
+        passes=(1, 3),
+        rates=(0.03, 0.1, 0.3),
+        in_units=(0.1, 0.3, 1.0),
+        but=SLOW,
+    )
     for name in ("krvskp", "spambase")
 )
 FULL = (RCV1, A9A, *UCI, ADS)

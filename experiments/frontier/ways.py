@@ -1,6 +1,6 @@
 """The ways to learn that are compared, and the models that each of them makes of a problem.
 
-All have the same rates, passes and strengths to choose from. The strength of a penalty is that on
+All have as many rates, and the same passes and strengths, to choose from. The strength of a penalty is that on
 the sum of the losses: FTRL-Proximal has it as it is, what pulls at each step a part of it.
 """
 
@@ -104,21 +104,21 @@ def measured(problem: Problem, seed: int, name: str) -> Iterator[tuple[Setting, 
     """Every setting of a way, and the model it gives."""
     if name in THEIRS:
         with Wabbit(problem, seed, name) if name.startswith("vw") else _Sgd(problem, seed) as peer:
-            for setting in settings(problem):
+            for setting in settings(problem, in_units=name == "vw-l1"):
                 yield setting, _timed(peer.model, setting)
         return
     way, known = OURS[name], rows(problem, seed)
     entering = _admitted(known.train, way.after) if way.after else (known.train, known.train)
-    for setting in settings(problem, budget=way.budget):
+    in_units = isinstance(way.update, Adaptive)
+    for setting in settings(problem, budget=way.budget, in_units=in_units):
         yield setting, _timed(_learned, way, known, entering, setting)
 
 
-def settings(problem: Problem, *, budget: bool = False) -> list[Setting]:
+def settings(problem: Problem, *, budget: bool = False, in_units: bool = False) -> list[Setting]:
     """Each rate with each number of passes, each strength and, if there is one, each budget."""
+    rates = (in_units and problem.in_units) or problem.rates
     shares = problem.shares if budget else (None,)
-    return [
-        Setting(*each) for each in product(problem.rates, problem.passes, problem.strengths, shares)
-    ]
+    return [Setting(*each) for each in product(rates, problem.passes, problem.strengths, shares)]
 
 
 def _timed(run: Any, *given: Any) -> Point:
