@@ -1,7 +1,7 @@
 """The ways to learn that are compared, and the models that each of them makes of a problem.
 
-All have as many rates, and the same passes and strengths, to choose from. The strength of a penalty is that on
-the sum of the losses: FTRL-Proximal has it as it is, what pulls at each step a part of it.
+All have as many rates, and the same passes and strengths, to choose from. The strength of a penalty
+is that on the sum of the losses: FTRL-Proximal has it as it is, what pulls at each step a part.
 """
 
 import math
@@ -146,7 +146,7 @@ def _learned(
     peak, left = learner.table.peak, learner
     if way.refits:
         key, _ = learner.table.weights()
-        left = Learner(shrinkage=Truncation(gravity=0.0), rate=setting.rate)
+        left = Learner(shrinkage=Truncation(), update=way.update, rate=setting.rate)
         _pass_over(left, [_among(known.train, key)] * REFITTED)
     return auc(left.predict(known.test), known.label), len(left), peak
 
