@@ -66,7 +66,7 @@ UCI = tuple(
     )
     for name in ("krvskp", "spambase")
 )
-FULL = (RCV1, A9A, *UCI, ADS)
+FULL = (RCV1, ADS, A9A, *UCI)
 QUICK = (
     Problem("wdbc", passes=(3,), rates=(0.3,), strengths=(0.3, 3.0), shares=(0.3,)),
     ADS._replace(rates=(0.3,), strengths=(1.0, 3.0), shares=(0.15,), rows=(2000, 500)),
