@@ -46,20 +46,20 @@ RCV1 = Problem(
 )
 ADS = Problem(
     "ads",
-    rates=(0.15, 0.3),
-    strengths=(1.0, 1.5, 2.0, 3.0, 6.0),
+    rates=(0.3, 0.6),
+    strengths=(0.5, 0.7, 1.0, 1.5, 3.0),
     shares=(0.15, 0.05),
     peak=0.15,
     rows=(60_000, 20_000),
     but=("plain", "plain-rest", "tg", "tg-pass", "tg-refit", "ftrl-refit"),
 )
 SLOW = ("tg-budget", "rda-budget", "ftrl-refit")  # small budgets are used up all the time
-A9A = Problem("a9a", passes=(1, 3), rates=(0.1, 0.3, 1.0), shares=(0.5,), but=SLOW)
+A9A = Problem("a9a", passes=(3,), rates=(0.1, 0.3, 1.0), shares=(0.5,), but=SLOW)
 UCI = tuple(
     Problem(
         name,
         seeds=(0, 1),
-        passes=(1, 3),
+        passes=(3,),
         rates=(0.03, 0.1, 0.3),
         in_units=(0.1, 0.3, 1.0),
         but=SLOW,
