@@ -54,7 +54,7 @@ ADS = Problem(
     but=("plain", "plain-rest", "tg", "tg-pass", "tg-refit", "ftrl-refit"),
 )
 SLOW = ("tg-budget", "rda-budget", "ftrl-refit")  # small budgets are used up all the time
-A9A = Problem("a9a", passes=(3,), rates=(0.1, 0.3, 1.0), shares=(0.5,), but=SLOW)
+A9A = Problem("a9a", passes=(1, 3), rates=(0.1, 0.3, 1.0), shares=(0.5,), but=SLOW)
 UCI = tuple(
     Problem(
         name,
