@@ -30,6 +30,7 @@ class Reference(NamedTuple):
     """FTRL-Proximal at its best, ours and that of Vowpal Wabbit alike."""
 
     best: float  # AUC
+    at_best: float  # the weights of that model
     floor: float  # as good as that
     weights: float  # the fewest with which it is as good
 
@@ -68,9 +69,9 @@ def ways(results: Results, name: str | None = None) -> list[str]:
 def reference(results: Results, name: str) -> Reference:
     """FTRL's best AUC, and the fewest weights with which it comes near."""
     known = [model for way in REFERENCES for model in models(results, name, way)]
-    best = max(model.auc for model in known)
-    floor = best - WITHIN
-    return Reference(best, floor, fewest(known, "weights", floor))
+    best = max(known, key=lambda model: model.auc)
+    floor = best.auc - WITHIN
+    return Reference(best.auc, best.weights, floor, fewest(known, "weights", floor))
 
 
 def row(results: Results, name: str, way: str) -> Row:

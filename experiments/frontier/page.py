@@ -31,7 +31,7 @@ BAR = """\
 ## At FTRL's AUC, with fewer live
 
 FTRL-Proximal's best AUC is that of its best setting, dwindle's or Vowpal Wabbit's, and a model is *as good* if it is within {within} of that.
-Of the models with a budget that are as good and have no more weights than the smallest FTRL model that is, this is the one with the fewest live features; where there is none, the best with no more weights:"""
+Of the models with a budget that are as good, this is the one with the fewest weights; where none is, the best. It has no more live features than asked for, and no more weights than FTRL at its best:"""
 CHARTS = """\
 ## The charts
 
@@ -114,24 +114,23 @@ def _bar(results: Results) -> list[str]:
         asked = "" if problem["peak"] is None else f"{100 * problem['peak']:.0f} %"
         lines.append(
             (
-                *(name, f"{distinct:,.0f}", f"{beside.best:.4f}", _count(beside.weights)),
+                *(name, f"{distinct:,.0f}", f"{beside.best:.4f}"),
+                *(_count(beside.at_best), _count(beside.weights)),
                 *(NAMES[way], f"{model.auc:.4f}", _count(model.weights)),
                 *(f"{_count(model.live)} ({_share(model.live, distinct)})", asked),
                 "yes" if model.auc >= beside.floor else f"{beside.floor - model.auc:.4f} short",
             )
         )
     head = (
-        *("", "distinct features", "FTRL's best AUC", "its fewest weights as good"),
+        *("", "distinct features", "FTRL's best AUC", "its weights"),
+        "its fewest weights as good",
         *("with a budget", "AUC", "weights", "live", "live, asked for", "as good"),
     )
     return _table(head, lines)
 
 
 def _nearest(results: Results, name: str) -> tuple[str, Model]:
-    """The way and model with a budget and FTRL's weights: the least live if as good, or the best.
-
-    Only what is within the live features asked for counts.
-    """
+    """The way and model with a budget: that of the fewest weights if any is as good, or the best."""
     beside, distinct = reference(results, name), _distinct(results, name)
     [asked] = [each["peak"] or 1.0 for each in results["problems"] if each["name"] == name]
     known = [
@@ -139,11 +138,11 @@ def _nearest(results: Results, name: str) -> tuple[str, Model]:
         for way in ways(results, name)
         if way in BUDGETED
         for model in models(results, name, way)
-        if model.weights <= beside.weights and model.live <= asked * distinct
+        if model.weights <= beside.at_best and model.live <= asked * distinct
     ]
     good = [each for each in known if each[1].auc >= beside.floor]
     if good:
-        return min(good, key=lambda each: each[1].live)
+        return min(good, key=lambda each: each[1].weights)
     return max(known, key=lambda each: each[1].auc)
 
 

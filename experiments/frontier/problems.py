@@ -58,7 +58,6 @@ A9A = Problem("a9a", passes=(1, 3), rates=(0.1, 0.3, 1.0), shares=(0.5,), but=SL
 UCI = tuple(
     Problem(
         name,
-        seeds=(0, 1),
         passes=(3,),
         rates=(0.03, 0.1, 0.3),
         in_units=(0.1, 0.3, 1.0),
