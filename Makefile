@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick lint bench paper paper-quick defaults big-ads big-ads-small clean
+.PHONY: help demo test quick lint bench paper paper-quick defaults big-ads big-ads-small frontier clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ big-ads-small: .venv/developing  ## the same with a thousandth of the examples, 
 
 defaults: .venv/developing  ## what comes of no options, next to Vowpal Wabbit, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.defaults
+
+frontier: .venv/developing  ## AUC against weights and live features, all methods, into docs/ (DWINDLE_DATA)
+	$(BIN)/python -m experiments.frontier
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build

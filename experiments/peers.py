@@ -168,7 +168,7 @@ class _Wabbit:
             raise ValueError(f"{X.shape[1]} columns: VW's constant is feature {CONSTANT}")
         self.X, self.y = X, y
         self.folder = folder
-        self.lines = list(_lines(X, y))
+        self.lines = list(vw_lines(X, y))
         self.all = self._write("all", range(len(y)))
 
     def choose(self, rules: Iterable[tuple[str, float]], folds: int, seed: int) -> _Settings:
@@ -215,7 +215,7 @@ def _workspace(options: str, files: list[str]) -> Any:
     return Workspace(f"{always} {options}", arg_list=files)
 
 
-def _lines(X: csr_array, y: Floats) -> Iterable[str]:
+def vw_lines(X: csr_array, y: Floats) -> Iterable[str]:
     """The rows as VW reads them."""
     tokens = [f"{j}:{v!r}" for j, v in zip(X.indices.tolist(), X.data.tolist(), strict=True)]
     for label, begin, end in zip(y.tolist(), X.indptr[:-1], X.indptr[1:], strict=True):

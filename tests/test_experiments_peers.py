@@ -7,7 +7,7 @@ from sklearn.linear_model import Lasso
 from vowpalwabbit import Workspace
 
 from experiments import peers
-from experiments.peers import _lines, _Settings, _Wabbit
+from experiments.peers import _Settings, _Wabbit, vw_lines
 
 INFORMATIVE, COLUMNS = 5, 60
 FOLDS = {"folds": 3, "seed": 0}
@@ -84,7 +84,7 @@ def test_the_weights_are_those_that_vw_predicts_with(rule, l1, data, tmp_path):
     weights = _Wabbit(x, y, tmp_path).weights(_Settings(rule, 0.5, 3), l1)
     assert 1 <= np.count_nonzero(weights) < COLUMNS / 2
 
-    lines = "".join(_lines(x_test, np.ones(x_test.shape[0])))
+    lines = "".join(vw_lines(x_test, np.ones(x_test.shape[0])))
     (tmp_path / "test.vw").write_text(lines.replace("+1 |", "|") + "|\n", encoding="ascii")
     Workspace(
         f"--quiet --loss_function logistic --testonly --l1 {l1}",
