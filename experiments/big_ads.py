@@ -28,9 +28,8 @@ from dwindle.generating import Ads
 from dwindle.learner import Learner
 from dwindle.losses import Logistic
 from dwindle.metrics import accuracy
-from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation
-from dwindle.updates import Adaptive, usual_rate
+from dwindle.updates import Ftrl
 from experiments import big_ads_page
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -40,8 +39,7 @@ FITS = 280_000  # examples whose features, some 46 million, fit in 4 GB when non
 MEMORY = 3.5  # GB, of the process that learns; the one that generates has less than 0.3
 FACTORS = (4, 16, 64)  # of the features seen to those that may live, in the first examples
 MODEL = "big-ads.parquet"
-PULL = 0.2  # gravity times examples: less than the budget needs, it clears away what is stale
-RATE = Schedule(usual_rate(Adaptive()))  # as `dwindle train` has it
+GRAVITY = 1.0  # as in McMahan and others, 2013; with rates as `dwindle train` has them
 PAUSE = 1.0  # seconds between two looks at the memory
 
 
@@ -100,7 +98,7 @@ def run(plan: Plan, folder: Path) -> dict[str, Any]:
     """All results; the model is in the folder until it is measured."""
     begin = time.monotonic()
     generate = ["generate", "ads", "--seed", str(plan.seed), "--json"]
-    how = ["--interactions", "q*a", *plan.budget, "--gravity", str(_gravity(plan.examples))]
+    how = ["--interactions", "q*a", "--update", "ftrl", "--gravity", f"{GRAVITY:g}", *plan.budget]
     train = ["train", "-", *how, "--model", MODEL, "--json"]
     training = piped([*generate, "--examples", str(plan.examples)], train, folder)
     fresh = ["--examples", str(plan.test), "--first", str(plan.examples)]
@@ -263,15 +261,11 @@ def first_examples(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _learned(log: Ads, n: int, max_live: int | None) -> Learner:
-    gravity = 0.0 if max_live is None else _gravity(n)
-    learner = Learner(Logistic(), Truncation(gravity), Adaptive(), RATE, max_live=max_live)
+    gravity = 0.0 if max_live is None else GRAVITY
+    learner = Learner(Logistic(), Truncation(gravity), Ftrl(), max_live=max_live)
     for batch in log.batches(n):
         learner.learn(batch._replace(names=None))
     return learner
-
-
-def _gravity(n: int) -> float:
-    return float(f"{PULL / n:.2g}")
 
 
 if __name__ == "__main__":

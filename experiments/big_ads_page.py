@@ -143,9 +143,9 @@ def _equal_data(found: Results) -> Iterator[str]:
     yield ""
     yield "| model | alive, at most | kept | seen for each one kept | test error | more than without |"
     yield "|---|---:|---:|---:|---:|---:|"
-    yield _row("no truncation", without, without)
+    yield _row("no truncation: `--gravity 0`", without, without)
     for each in others:
-        yield _row(f"`--max-live {each['max_live']} --gravity {each['gravity']}`", each, without)
+        yield _row(f"`--gravity {each['gravity']:g} --max-live {each['max_live']}`", each, without)
     if not all_of_it:
         whole = found["training"]["summary"] | {"error": error(found)}
         yield _row(f"all {about['examples']:,} examples, in this memory", whole, without)
@@ -209,8 +209,7 @@ def _remarks(found: Results) -> Iterator[str]:
         "Here that would be a table of more than 100 GB, so the comparison on equal data is that of the first examples."
     )
     yield (
-        f"- What the budget lets go for want of room, as a gravity of {found['training']['summary']['settled']['gravity']:.2g} would have at the end, "
-        "may have been of use: part of the distance to the least possible error is that."
+        "- It learns by FTRL-Proximal with a [budget](budget.md), which came after the paper and needs fewer features than its algorithm: see [the frontier](frontier.md)."
     )
 
 

@@ -28,7 +28,7 @@ from dwindle.model import Model, load_checkpoint, save_checkpoint
 from ingredients import LOSSES
 from streams import batch_of, cut, stream
 
-UPDATES = [Ftrl(), Ftrl(beta=0.25, patience=math.inf), Rda(), Rda(beta=0.25, patience=math.inf)]
+UPDATES = [Ftrl(), Ftrl(beta=0.25, patience=500.0), Rda(), Rda(beta=0.25, patience=500.0)]
 updates = pytest.mark.parametrize("update", UPDATES, ids=str)
 # A loss is but its slope here: two of them are enough to tell.
 losses = pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: str(loss.loss))

@@ -66,9 +66,9 @@ METHODS = """\
 | with a budget | `max_live`, `--max-live`, see [the page about budgets](budget.md) |
 | K is a pass | all the pull of a pass comes at its end |
 | re-fitted | the features that are left are learned anew, without a penalty, in {refitted} passes |
-| FTRL | `Ftrl(patience=inf)`, which has the weights of `vw --ftrl`; *forgetting*: `Ftrl()`, which forgets what was not seen for long whenever its table is full |
+| FTRL | `Ftrl()`, which has the weights of `vw --ftrl`; *forgetting*: `Ftrl(patience=500)`, which forgets what was not seen for long whenever its table is full |
 | let in the second time | a feature that was not seen before is passed over; what remembers that it was seen is not counted as live |
-| RDA | `Rda(patience=inf)` |
+| RDA | `Rda()` |
 
 The strength of a penalty is that on the sum of the losses. FTRL has it as its `gravity`; what pulls at each step has it divided by the number of examples (RDA: in all passes)."""
 IDEAS = (

@@ -4,7 +4,6 @@ All have as many rates, and the same passes and strengths, to choose from. The s
 is that on the sum of the losses: FTRL-Proximal has it as it is, what pulls at each step a part.
 """
 
-import math
 import time
 from collections.abc import Iterator
 from itertools import product
@@ -61,7 +60,7 @@ class Way(NamedTuple):
         return setting.strength / (n * passes)
 
 
-FTRL, RDA = Ftrl(patience=math.inf), Rda(patience=math.inf)
+FTRL, RDA = Ftrl(), Rda()
 OURS = {
     "plain": Way(Plain()),
     "plain-rest": Way(Plain(), rests=True),
@@ -71,7 +70,7 @@ OURS = {
     "tg-budget": Way(Adaptive(), rests=True, budget=True),
     "tg-refit": Way(Adaptive(), rests=True, refits=True),
     "ftrl": Way(FTRL),
-    "ftrl-forgetting": Way(Ftrl()),
+    "ftrl-forgetting": Way(Ftrl(patience=500.0)),
     "ftrl-budget": Way(FTRL, budget=True),
     "ftrl-admitting": Way(FTRL, after=1),
     "ftrl-refit": Way(FTRL, budget=True, refits=True),

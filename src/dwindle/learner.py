@@ -106,14 +106,16 @@ class Learner:
         """What the budget has come to: the setting that would have removed the last it removed.
 
         That is a gravity, over the steps between the last two times that features had to go; or,
-        with `Ftrl` and `Rda`, a patience.
+        with `Ftrl` and `Rda`, a patience. Nothing, if none ever had to go.
         """
         _, steps, worth = self.table.last_cut
+        if not steps:
+            return {}
         if isinstance(self.update, Ftrl | Rda):
             felt = max(1.0 / worth - 1.0, 0.0) if worth > 0.0 else np.inf
             return {"patience": min(self.update.patience, felt)}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
-        felt = max(worth, 0.0) / (float(rate) * steps) if steps else 0.0
+        felt = max(worth, 0.0) / (float(rate) * steps)
         return {"gravity": float(getattr(self.shrinkage, "gravity", 0.0)) + felt}
 
     @property

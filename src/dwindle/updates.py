@@ -5,6 +5,7 @@ An update is a NamedTuple whose ``cell()`` is the layout of one feature's cell: 
 passed to the functions below as a record: Numba hands over a pointer, at no cost.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -280,12 +281,13 @@ class Ftrl(NamedTuple):
 
     Lambda_1 weighs against the sum of all gradients, so it grows with the data, where the gravity
     of the other updates pulls at each step. A weight of zero may still be on its way to leaving it,
-    so its cell has to be kept; a sweep drops it if it was not seen for more than ``patience`` times
-    as many steps as it was seen. With an infinite patience nothing is forgotten.
+    so its cell has to be kept, and what is forgotten is up to a budget: see `budget`. A finite
+    ``patience`` has a sweep drop it too, if it was not seen for more than so many times as many
+    steps as it was seen.
     """
 
     beta: float = 1.0
-    patience: float = 500.0
+    patience: float = math.inf
 
     def cell(self) -> np.dtype[np.void]:
         """With z, n, the weight that predicted, and when and how often the feature was seen."""
@@ -333,7 +335,7 @@ class Rda(NamedTuple):
     """
 
     beta: float = 1.0
-    patience: float = 500.0
+    patience: float = math.inf
 
     def cell(self) -> np.dtype[np.void]:
         """As that of `Ftrl`, whose weight is not needed."""
