@@ -67,12 +67,12 @@ examples = st.tuples(
 
 
 def state(learner):
-    key, weight = learner.table.weights()
+    _, weight = learner.table.weights()
+    cells = learner.table.cells
     return (
-        learner.table.cells.tobytes(),
+        cells.tobytes(),
         learner.bias.tobytes(),
-        list(learner.table.names.of(key)),
-        learner.table.names.keys.tolist(),
+        list(learner.table.names.of(cells["key"][cells["key"] != 0] - np.uint64(1))),
         weight.tolist(),
         learner.n_steps,
         learner.table.peak,

@@ -307,20 +307,23 @@ class Learner:
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings and plain arrays; a copy made of them goes on to the bit."""
-        table, clock, names = self.table, self.clock, self.table.names.of(self.table.names.keys)
+        table = self.table
+        full = table.cells[table.cells["key"] != 0]
+        key = full["key"] - np.uint64(1)
+        names = table.names.of(key)
         return {
             "ingredients": (self.loss, self.shrinkage, self.update, self.schedule),
             "intercept": self.has_intercept,
             "scaled": self.scaled,
             "max_live": self.max_live,
-            "clock": clock.state,
+            "clock": self.clock.state,
             "bias": self.bias.copy(),
-            "cells": table.cells[table.cells["key"] != 0],
+            "cells": full,
             "n_cells": len(table.cells),
             "peak": table.peak,
             "last_cut": table.last_cut,
             "seen": table.seen.register.copy(),
-            "names": (table.names.keys.copy(), names.bound, names.text),
+            "names": (key, names.bound, names.text),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
