@@ -54,7 +54,7 @@ def edge(count: NDArray[np.int64], most: int) -> float:
     >>> count = np.zeros(BINS, np.int64)
     >>> count[BINS // 2 + (np.float32([0.5, 1.0, 2.0]).view(np.int32) >> ALIKE)] = 1
     >>> edge(count, 2), edge(count, 1)
-    (0.501953125, 1.0078125)
+    (0.5078125, 1.015625)
     """
     above = count.sum() - np.cumsum(count)  # cells in higher bins
     if count.sum() <= most:

@@ -58,8 +58,8 @@ def _settings(found: Any) -> Iterator[str]:
     from dwindle.stream import Reading, kept_reading
 
     for name, value in found.settings.items():
-        if name != "intercept":
-            yield f"{name:<13} {_told(value)}"
+        if name != "intercept" and value is not None:
+            yield f"{name.replace('_', ' '):<13} {_told(value)}"
     if labels := mapping(found.facts.get("labels", {})):
         yield f"labels        {labels}"
     usual = kept_reading(Reading())
