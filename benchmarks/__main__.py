@@ -15,7 +15,7 @@ from benchmarks import screen
 from benchmarks.results import about, as_json
 from dwindle.files import replacing
 
-WORKLOADS = ("eat", "rcv1", "ads", "memory", "start", "growth", "wide", "pipe")
+WORKLOADS = ("eat", "rcv1", "ads", "memory", "start", "growth", "wide", "pipe", "names")
 RESULTS = Path("build/bench.json")
 
 

@@ -29,6 +29,7 @@ FASTER_THAN_ORDERED = "times as fast as SGDClassifier(l1, shuffle=False)"
 FASTER_THAN_RIVER = "times as fast as River"
 SECONDS = "seconds"
 OF_READING = "times as long as a random read"
+OF_NAMELESS = "times as long as without names"
 
 BARS: dict[tuple[str, str, str], Bar] = {  # by workload, case and figure
     ("eat", "text", FASTER_THAN_VW): Bar(AT_LEAST, 5),
@@ -49,6 +50,8 @@ BARS: dict[tuple[str, str, str], Bar] = {  # by workload, case and figure
     ("memory", "learn_one, adaptive", FASTER_THAN_RIVER): Bar(AT_LEAST, 20),
     ("start", "--help", SECONDS): Bar(AT_MOST, 0.3),
     ("start", "ten lines", SECONDS): Bar(AT_MOST, 1.0),
+    ("names", "truncated gradient", OF_NAMELESS): Bar(AT_MOST, 1.15),
+    ("names", "FTRL-Proximal", OF_NAMELESS): Bar(AT_MOST, 1.15),
     ("growth", "10^6 live", OF_READING): Bar(AT_MOST, 2.5),
     ("growth", "10^7 live", OF_READING): Bar(AT_MOST, 2.5),
     ("growth", "10^8 live", OF_READING): Bar(AT_MOST, 2.5),
