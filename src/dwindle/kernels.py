@@ -7,7 +7,7 @@ table it would cost three to four times as much.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int32, int64, uint64
@@ -23,11 +23,7 @@ teach(weight_at, settle, squared, step, exported, alive, worth)
 AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
-FOUR, SIX, LAST_SIX = (
-    uint64(2),
-    uint64(6),
-    uint64(63),
-)  # of 4 bits a cell and 64 a word: shifts, mask
+SIX, LAST_SIX = uint64(6), uint64(63)  # 2^6 bits are a word
 STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
 ALIKE = 17  # last bits of a worth, that no bin tells apart
 BINS = 1 << 32 - ALIKE
@@ -73,6 +69,21 @@ def score(
         if cells[j].key == mark:
             p += exported(update, shrinkage, cells[j], now, size, n_steps) * x[k]
     return p
+
+
+class Living(NamedTuple):
+    """The keys of a table, each one bit of many, which it may share with others.
+
+    It shares them with other ones when the ``salt`` is another.
+    """
+
+    bits: Any
+    salt: Any
+
+    @classmethod
+    def room_for(cls, n_cells: int, salt: int) -> "Living":
+        """None yet, and four bits for each cell."""
+        return cls(np.zeros(n_cells // 16, np.uint64), np.uint64(salt))
 
 
 @kernel
@@ -212,8 +223,8 @@ def sweep(
 ) -> int:
     """Cells whose weight has come to zero are gone; the others are found, and are, as before.
 
-    So are cells worth less than ``least``, if that is above zero. Of the bits of ``living``, four
-    for each cell, one is set for each key that lives: two keys may share it.
+    So are cells worth less than ``least``, if that is above zero. ``living`` is a set of those that
+    live: see `Living`.
 
     A weight that still lives is left unsettled: settling it in two parts would round twice. In
     place: walking a run of full cells from its beginning, each living cell goes to the first free
@@ -221,6 +232,7 @@ def sweep(
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
+    fine = home_shift(len(living.bits) * 64)
     begin = uint64(0)  # an empty cell, there being always one; nothing below moves into it
     while cells[begin].key != 0:
         begin += ONE
@@ -235,8 +247,8 @@ def sweep(
             least <= 0.0 or worth(update, cells[j], w, now, size) >= least
         ):
             n_live += 1
-            h = (mark * GOLDEN) >> (shift - FOUR)
-            living[h >> SIX] |= ONE << (h & LAST_SIX)
+            h = ((mark ^ living.salt) * GOLDEN) >> fine
+            living.bits[h >> SIX] |= ONE << (h & LAST_SIX)
             to = (mark * GOLDEN) >> shift
             while cells[to].key != 0 and to != j:
                 to = (to + ONE) & mask

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle._jit import compiled, compiled_with
 from dwindle.aside import Aside
-from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, home_shift
+from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
 from dwindle.names import Text, cut, spelled
 
 DIGITS = 19  # as many as every number of 64 bits may have
@@ -88,8 +88,8 @@ class Names:
                 first = [self._waiting.pop(0)]
                 self._do(_count(first), self._write_down_waiting, first)
 
-    def sweep(self, living: NDArray[np.uint64], n_living: int) -> None:
-        """Forget names of keys that are not among the ``living``, of which see `kernels.sweep`."""
+    def sweep(self, living: Living, n_living: int) -> None:
+        """Forget names of keys that are not among the ``living``."""
         if self.late.waiting[0]:
             self._aside.wait()
             self._write_down_late()
@@ -106,9 +106,7 @@ class Names:
         else:
             self._aside.do(work, *given)
 
-    def _swept(
-        self, waiting: list[list[Waiting]], living: NDArray[np.uint64], n_living: int
-    ) -> None:
+    def _swept(self, waiting: list[list[Waiting]], living: Living, n_living: int) -> None:
         for batch in waiting:
             for key, names, where in batch:
                 kept = _among(living, key)
@@ -228,11 +226,11 @@ def _has_text(key: Any, bound: Any, text: Any) -> Any:
 @compiled_with(Path(kernels.__file__))
 def _among(living: Any, key: Any) -> Any:
     """Which of these keys are living; of those that are not, it says so of some."""
-    shift = home_shift(len(living) * 64)
+    shift = home_shift(len(living.bits) * 64)
     found = np.empty(len(key), np.bool_)
     for k in range(len(key)):
-        h = ((key[k] + ONE) * GOLDEN) >> shift
-        found[k] = (living[h >> SIX] >> (h & LAST_SIX)) & ONE
+        h = (((key[k] + ONE) ^ living.salt) * GOLDEN) >> shift
+        found[k] = (living.bits[h >> SIX] >> (h & LAST_SIX)) & ONE
     return found
 
 

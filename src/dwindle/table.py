@@ -105,7 +105,8 @@ class Table:
 
     def sweep(self, least: float = 0.0) -> None:
         """Forget the features whose weight has come to zero, and those worth less than that."""
-        clock, living = self.clock, np.zeros(len(self.cells) // 16, np.uint64)
+        clock = self.clock
+        living = kernels.Living.room_for(len(self.cells), clock.n_steps)
         self.used = self._sweep(
             self.cells, clock.now, clock.size, self.shrinkage, self.update, least, living
         )
