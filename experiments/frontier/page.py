@@ -182,7 +182,7 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
         f" ({_listed(rates)} for what divides a feature by its largest value: `Adaptive` and VW's own rule)"
         if rates
         else ""
-    )
+    ) + f", times {LENGTH} for `Adaptive`, which divides a step by the length of its example"
     yield f"## {name}"
     yield (
         f"{ABOUT.get(name, RANDOMS)} {run['train']:,} examples to learn from and {run['test']:,} to test on, {distinct:,.0f} distinct features{seeds}; "

@@ -22,6 +22,7 @@ from experiments.frontier.problems import Problem, Rows, matrices, rows
 from experiments.frontier.wabbit import Wabbit
 
 REFITTED = 2  # passes over what is left
+LENGTH = 3  # what `Adaptive` divides a step by, roughly: its rates are so much larger
 
 
 class Setting(NamedTuple):
@@ -108,9 +109,10 @@ def measured(problem: Problem, seed: int, name: str) -> Iterator[tuple[Setting, 
         return
     way, known = OURS[name], rows(problem, seed)
     entering = _admitted(known.train, way.after) if way.after else (known.train, known.train)
-    in_units = isinstance(way.update, Adaptive)
-    for setting in settings(problem, budget=way.budget, in_units=in_units):
-        yield setting, _timed(_learned, way, known, entering, setting)
+    adaptive = isinstance(way.update, Adaptive)
+    for setting in settings(problem, budget=way.budget, in_units=adaptive):
+        told = setting._replace(rate=LENGTH * setting.rate) if adaptive else setting
+        yield told, _timed(_learned, way, known, entering, told)
 
 
 def settings(problem: Problem, *, budget: bool = False, in_units: bool = False) -> list[Setting]:
