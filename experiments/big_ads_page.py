@@ -92,7 +92,7 @@ def _lines(found: Results) -> Iterator[str]:
     yield ""
     yield from _time(found)
     yield ""
-    yield from _remarks(found)
+    yield from _remarks()
 
 
 def _about() -> Iterator[str]:
@@ -197,7 +197,7 @@ def _time(found: Results) -> Iterator[str]:
     )
 
 
-def _remarks(found: Results) -> Iterator[str]:
+def _remarks() -> Iterator[str]:
     yield "## What this does not show"
     yield ""
     yield (

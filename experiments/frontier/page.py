@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.frontier import figures
 from experiments.frontier.measures import WITHIN, Model, Results, models, reference, row, ways
-from experiments.frontier.ways import NAMES, REFITTED
+from experiments.frontier.ways import LENGTH, NAMES, REFITTED
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 BUDGETED = ("ftrl-budget", "rda-budget", "tg-budget")
