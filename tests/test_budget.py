@@ -246,6 +246,23 @@ def test_what_averages_gradients_forgets_the_undecided_before_the_decided():
     assert learner.table.peak <= 300
 
 
+@every_update
+def test_a_cut_leaves_three_quarters_of_the_budget(update, gravity):
+    for rate in (0.02, 0.3):
+        learner = budgeted(update, 0.0 * gravity, 400, rate)
+        left, cut = [], learner.table.cut
+
+        def recorded(most, cut=cut, left=left, learner=learner):
+            cut(most)
+            left.append(learner.table.used)
+
+        learner.table.cut = recorded
+        learner.learn(batch_of(wide(3, n_features=20_000, n_examples=3000)))
+        assert len(left) > 3
+        assert min(left) > 0.7 * 400 * 0.75
+        assert max(left) <= 0.75 * 400
+
+
 @given(
     worth=st.lists(st.floats(-(2.0**99), 2.0**99, width=32), min_size=1, max_size=200),
     most=st.integers(0, 200),

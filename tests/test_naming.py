@@ -1,5 +1,10 @@
 """The names of live features: always known, whoever spells them and when; and of few others."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -65,3 +70,48 @@ def test_one_by_one_and_batches_in_turn_know_the_same_names():
     known = set(learner.weights())
     assert any(name.startswith("alone 19 ") for name in known)
     assert all(name.startswith(("alone ", "space^word ")) for name in known)
+
+
+def test_a_list_of_names_may_be_filled_anew_after_it_was_learned_from():
+    learner = Learner(Logistic(), Truncation(), Adaptive())
+    names = []
+    for t in range(3):
+        names[:] = [f"a{t}", f"b{t}"]
+        key = np.array([10 * t, 10 * t + 1], np.uint64)
+        learner.learn(Batch.from_arrays([0, 2], key, [1.0, 1.0], [1.0], names=names))
+    assert set(learner.weights()) == {f"{letter}{t}" for letter in "ab" for t in range(3)}
+
+
+def test_names_of_a_batch_learned_from_again_and_again_do_not_pile_up():
+    rng = np.random.default_rng(2)
+    learner = Learner(Logistic(), Truncation(), Adaptive(), max_live=2000)
+    batch = fleeting(0, 1000, rng)
+    for _ in range(30):
+        learner.learn(batch)
+    waiting = sum(len(each.key) for some in learner.table.names._waiting for each in some)  # noqa: SLF001  (nothing else shows what is held)
+    assert waiting < 10_000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_process_knows_the_names_and_learns_on():
+    """In a process of its own: what forks here has threads of others."""
+    code = """if True:
+        import os, sys
+        import numpy as np
+        from test_naming import fleeting, living, name_of
+        from dwindle import Ftrl, Learner, Logistic, Truncation
+        rng = np.random.default_rng(0)
+        learner = Learner(Logistic(), Truncation(1.0), Ftrl(), max_live=60_000)
+        for t in range(12):
+            learner.learn(fleeting(t, 2000, rng))
+        child = os.fork()
+        learner.learn(fleeting(12, 2000, rng))
+        key = living(learner)
+        fine = list(learner.table.names.of(key)) == [name_of(k) for k in key.tolist()]
+        if child == 0:
+            os._exit(0 if fine else 1)
+        sys.exit(not fine or os.waitpid(child, 0)[1] != 0)
+    """
+    here = str(Path(__file__).parent)
+    run = [sys.executable, "-W", "ignore", "-c", code]
+    assert subprocess.run(run, cwd=here, timeout=120, check=False).returncode == 0

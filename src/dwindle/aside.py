@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
+from weakref import WeakSet
 
 DEPTH = 4  # pieces of work that wait
 
@@ -15,6 +16,9 @@ def cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
+_ALL: WeakSet["Aside"] = WeakSet()
+
+
 class Aside:
     """A thread that does one piece of work after the other, in the order they are given.
 
@@ -22,8 +26,17 @@ class Aside:
     """
 
     def __init__(self) -> None:
+        self._begin()
+        _ALL.add(self)
+
+    def _begin(self) -> None:
         self._waiting: deque[Future[Any]] = deque()
         self._thread = ThreadPoolExecutor(1)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits or is being done."""
+        return not self._waiting
 
     def do(self, work: Callable[..., object], *given: Any) -> None:
         """Soon this will be done; what is given must not change until then."""
@@ -45,3 +58,17 @@ class Aside:
         for work in self._waiting:
             work.cancel()
         self._thread.shutdown()
+
+
+def _before_fork() -> None:
+    for each in list(_ALL):
+        each.wait()
+
+
+def _in_child() -> None:
+    for each in list(_ALL):
+        each._begin()  # noqa: SLF001  (its own: the thread has stayed with the parent)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_in_child)

@@ -223,7 +223,7 @@ def sweep(
 ) -> int:
     """Cells whose weight has come to zero are gone; the others are found, and are, as before.
 
-    So are cells worth less than ``least``, if that is above zero. ``living`` is a set of those that
+    So are cells worth less than ``least``. ``living`` is a set of those that
     live: see `Living`.
 
     A weight that still lives is left unsettled: settling it in two parts would round twice. In
@@ -243,9 +243,7 @@ def sweep(
         if mark == 0:
             continue
         w = weight_at(update, shrinkage, cells[j], now, size)
-        if alive(update, cells[j], w, now) and (
-            least <= 0.0 or worth(update, cells[j], w, now, size) >= least
-        ):
+        if alive(update, cells[j], w, now) and worth(update, cells[j], w, now, size) >= least:
             n_live += 1
             h = ((mark ^ living.salt) * GOLDEN) >> fine
             living.bits[h >> SIX] |= ONE << (h & LAST_SIX)

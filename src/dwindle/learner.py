@@ -23,7 +23,18 @@ from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk, lags, shrink
 from dwindle.sketch import Distinct
 from dwindle.table import Table, empty_cells
-from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda, settle, step, usual_rate
+from dwindle.updates import (
+    Adaptive,
+    Averaged,
+    Ftrl,
+    Plain,
+    Rda,
+    settle,
+    squared,
+    step,
+    usual_rate,
+    worth,
+)
 
 
 class Learner:
@@ -62,7 +73,7 @@ class Learner:
     ) -> None:
         require(loss, "a loss", value, slope)
         require(shrinkage, "a shrinkage", shrink, lags)
-        require(update, "an update", settle, step)
+        require(update, "an update", settle, step, squared, worth)
         rate = usual_rate(update) if rate is None else rate
         schedule = exact(rate if isinstance(rate, Schedule) else Schedule(float(rate)))
         _check(loss, shrinkage, update, schedule)
@@ -106,16 +117,16 @@ class Learner:
         """What the budget has come to: the setting that would have removed the last it removed.
 
         That is a gravity, over the steps between the last two times that features had to go; or,
-        with `Ftrl` and `Rda`, a patience. Nothing, if none ever had to go.
+        with `Ftrl` and `Rda`, a patience. Nothing, if none ever had to go, or if there is no such
+        setting.
         """
-        _, steps, worth = self.table.last_cut
+        _, steps, least = self.table.last_cut
         if not steps:
             return {}
-        if isinstance(self.update, Ftrl | Rda):
-            felt = max(1.0 / worth - 1.0, 0.0) if worth > 0.0 else np.inf
-            return {"patience": min(self.update.patience, felt)}
+        if isinstance(self.update, Ftrl | Rda):  # which let go of weights only in the last resort
+            return {} if least > -1.0 else {"patience": min(self.update.patience, -1.0 - least)}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
-        felt = max(worth, 0.0) / (float(rate) * steps)
+        felt = max(least, 0.0) / (float(rate) * steps)
         return {"gravity": float(getattr(self.shrinkage, "gravity", 0.0)) + felt}
 
     @property
@@ -151,6 +162,8 @@ class Learner:
     def _longest(self, batch: Batch) -> int:
         """The most features of an example; refused if the budget does not allow them."""
         n = np.diff(batch.start)
+        if batch.importance is not None:
+            n = np.where(batch.importance > 0, n, 0)  # the others do not enter
         longest = int(n.max(initial=0))
         if longest > self.table.max_live:
             raise DataError(
@@ -300,7 +313,8 @@ class Learner:
         """Forget the features whose weight has come to zero, and make their room free for others.
 
         It happens by itself when the table runs full. With the adaptive update a feature swept
-        and seen again starts with a fresh rate; with the others, sweeping never changes a weight.
+        and seen again starts with a fresh rate, and within a budget the room decides when others
+        have to go; else sweeping never changes a weight.
         """
         with Held():
             self.table.sweep()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle._jit import compiled, compiled_with
 from dwindle.aside import Aside
+from dwindle.interrupts import Held
 from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
 from dwindle.names import Text, cut, spelled
 
@@ -44,6 +46,11 @@ class Waiting(NamedTuple):
     names: Sequence[str]
     where: NDArray[np.int64]
 
+    def among(self, living: Living) -> "Waiting":
+        """Those that live."""
+        kept = _among(living, self.key)
+        return Waiting(self.key[kept], self.names, self.where[kept])
+
 
 class Names:
     """Names by key. A key without a name is called by its number, which for a column is its name.
@@ -62,6 +69,7 @@ class Names:
         self._text = _Growing(np.uint8)
         self._waiting: list[list[Waiting]] = []  # batch by batch
         self._aside = Aside()
+        self._lock = Lock()  # for who asks
         self.late = Late.room_for(LATE)
 
     def __len__(self) -> int:
@@ -70,16 +78,21 @@ class Names:
     @property
     def keys(self) -> NDArray[np.uint64]:
         """The keys that have a name, those of all live features and some others."""
-        waiting, self._waiting = self._waiting, []
-        self._aside.wait()
-        self._write_down_waiting(waiting)
-        self._write_down_late()
-        return self._key.filled
+        with self._lock, Held():
+            self._aside.wait()
+            self._write_down_waiting(self._waiting)
+            self._waiting = []
+            self._write_down_late()
+            return self._key.filled
 
     def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
         """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
         if len(where):
             new = Waiting(keys[where].astype(np.uint64), names, where.copy())
+            if not hasattr(names, "spelled"):  # a list, say, that may be another when they are read
+                those = tuple(names[k] for k in where.tolist())
+                new = Waiting(new.key, those, np.arange(len(those)))
+                names = those
             if self._waiting and self._waiting[-1][-1].names is names:
                 self._waiting[-1].append(new)
             else:
@@ -94,23 +107,20 @@ class Names:
             self._aside.wait()
             self._write_down_late()
         old, self._waiting = self._waiting[:-1], self._waiting[-1:]
+        self._waiting = [[each.among(living) for each in batch] for batch in self._waiting]
         n = _count(old) + len(self._key.filled)
         if old or n > SLACK * n_living:
             self._do(n, self._swept, old, living, n_living)
 
     def _do(self, n: int, work: Callable[..., None], *given: Any) -> None:
         """Here and now if it is about few names, else by the other thread."""
-        if n < FEW:
-            self._aside.wait()
+        if n < FEW and self._aside.idle:
             work(*given)
         else:
             self._aside.do(work, *given)
 
     def _swept(self, waiting: list[list[Waiting]], living: Living, n_living: int) -> None:
-        for batch in waiting:
-            for key, names, where in batch:
-                kept = _among(living, key)
-                self._write_down(key[kept], *spelled(names, where[kept]))
+        self._write_down_waiting([[each.among(living) for each in batch] for batch in waiting])
         if len(self._key.filled) > SLACK * n_living:
             self._keep(_among(living, self._key.filled))
         if len(self._key.filled) > SLACK * n_living:

@@ -103,7 +103,7 @@ class Table:
         may_be_full = min(capacity(len(cells)), self.max_live)
         self.cells, self.capacity = cells, may_be_full
 
-    def sweep(self, least: float = 0.0) -> None:
+    def sweep(self, least: float = -np.inf) -> None:
         """Forget the features whose weight has come to zero, and those worth less than that."""
         clock = self.clock
         living = kernels.Living.room_for(len(self.cells), clock.n_steps)

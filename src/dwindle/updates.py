@@ -381,9 +381,8 @@ def _(update: Any, cell: Any, w: float, now: float) -> bool:
 def _(update: Any, cell: Any, w: float, now: float, _size: float) -> float:
     # A weight above all that have none; of these, those that were seen often and lately.
     if w != 0.0:
-        return 1.0 + abs(w) * (update.beta + np.sqrt(np.float64(cell.energy)))
-    seen = np.float64(cell.seen)
-    return seen / (seen + (now - cell.last))
+        return abs(w) * (update.beta + np.sqrt(np.float64(cell.energy)))
+    return -1.0 - (now - cell.last) / np.float64(cell.seen)
 
 
 @body_of(squared, Plain, Averaged, Audited, Ftrl, Rda)
