@@ -58,7 +58,8 @@ class Way(NamedTuple):
         if isinstance(self.update, Ftrl):
             return setting.strength
         passes = setting.passes if isinstance(self.update, Rda) else 1
-        return setting.strength / (n * passes)
+        length = LENGTH if isinstance(self.update, Adaptive) else 1  # of a step, but not of a pull
+        return setting.strength / (n * passes * length)
 
 
 FTRL, RDA = Ftrl(), Rda()
