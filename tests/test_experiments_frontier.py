@@ -13,6 +13,7 @@ from experiments import data
 from experiments.frontier.measures import Model, frontier, models, reference, row
 from experiments.frontier.problems import FULL, QUICK, Problem, rows
 from experiments.frontier.ways import (
+    LENGTH,
     NAMES,
     OURS,
     THEIRS,
@@ -113,8 +114,8 @@ def test_a_budget_is_kept_and_ftrl_here_has_the_weights_of_vw():
 
 def test_a_strength_is_that_on_the_sum_of_the_losses():
     setting = Setting(rate=1.0, passes=2, strength=6.0)
-    gravities = {way: OURS[way].gravity(setting, 10) for way in ("ftrl", "rda", "tg")}
-    assert gravities == {"ftrl": 6.0, "rda": 0.3, "tg": 0.6}
+    gravities = {way: OURS[way].gravity(setting, 10) for way in ("ftrl", "rda", "plain", "tg")}
+    assert gravities == {"ftrl": 6.0, "rda": 0.3, "plain": 0.6, "tg": 0.6 / LENGTH}
 
 
 @pytest.mark.slow
