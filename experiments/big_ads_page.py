@@ -159,10 +159,9 @@ def _equal_data(found: Results) -> Iterator[str]:
     )
     if not all_of_it:
         yield (
-            f"In a log so short most of what matters has come only a few times, so that little can be dropped; "
-            f"but in the memory in which {first['examples']:,} examples fit without truncation, "
+            f"And in the memory in which {first['examples']:,} examples fit without truncation, "
             f"there is room to learn from {about['examples']:,} with it, "
-            f"and the error is {without['error'] - error(found):+.4f} smaller."
+            f"and the error is {without['error'] - error(found):.4f} smaller."
         )
 
 

@@ -352,7 +352,7 @@ def test_a_run_within_a_budget_is_stopped_and_resumed_to_the_bit(clicks, tmp_pat
 def test_what_cannot_be_a_size_of_memory_is_told(clicks, tmp_path):
     to = clicks, "--model", tmp_path / "m.parquet"
     assert "expected a size like 500MB or 2GB, got '2XB'" in run("train", *to, "--memory", "2XB")
-    assert "memory must be more than 400 MB" in run("train", *to, "--memory", "300MB")
+    assert "memory must be more than 500 MB" in run("train", *to, "--memory", "300MB")
     assert "give one of them" in run("train", *to, "--memory", "2GB", "--max-live", 7)
 
 
@@ -360,9 +360,9 @@ def test_what_cannot_be_a_size_of_memory_is_told(clicks, tmp_path):
 def test_a_run_stays_within_the_memory_it_is_given(tmp_path):
     path = tmp_path / "clicks.vw"
     path.write_bytes(b"".join(Ads().text(40_000)))
-    done = run("train", path, "--interactions", "q*a", "--memory", "600MB", "--json",
+    done = run("train", path, "--interactions", "q*a", "--memory", "700MB", "--json",
                "--model", tmp_path / "m.parquet")  # fmt: skip
     assert done["seen"] > 6_000_000
     assert done["peak_live"] > 700_000
     assert done["kept"] > 500_000
-    assert done["peak_memory_bytes"] < 600e6
+    assert done["peak_memory_bytes"] < 700e6

@@ -182,7 +182,7 @@ def test_a_learner_finds_what_is_planted():
     """Its AUC goes most of the way from chance, 0.5, to that of who knows the weights."""
     n, n_test = 100_000, 10_000
     log = Ads()
-    learner = Learner(Logistic(), Truncation(gravity=1e-5), Adaptive(), 0.2)
+    learner = Learner(Logistic(), Truncation(gravity=1e-7), Adaptive())
     for batch in log.batches(n):
         learner.learn(batch)
     test = examples(n=n_test, first=n)

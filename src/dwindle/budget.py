@@ -19,7 +19,7 @@ KEPT = 0.75  # of a budget that was used up; the rest is free for features to co
 
 # The memory of a run, in bytes: the program and the data in its hands; and for each live feature,
 # its cell and name while learning, then its place in the model and in the file that is written.
-ALWAYS, EACH = 400 * 10**6, 250
+ALWAYS, EACH = 500 * 10**6, 250
 
 
 class Cut(NamedTuple):

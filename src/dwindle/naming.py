@@ -19,7 +19,7 @@ from dwindle.names import Text, cut, spelled
 DIGITS = 19  # as many as every number of 64 bits may have
 LATE = 1024  # names, of 32 bytes each, that may wait until many are written down at once
 ZERO = ord("0")
-BATCHES = 4  # whose names wait
+BATCHES = 2  # whose names wait
 FEW = 2**14  # names that take no longer to spell than to hand to another thread
 SLACK = 1.5  # names that are remembered, to those that are needed, before the others are forgotten
 
