@@ -75,12 +75,13 @@ def after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]
     for item in parsed:
         n, n_bad = min(examples, item.batch.n_examples), min(bad, len(item.bad))
         examples, bad = examples - n, bad - n_bad
-        if n or n_bad:
-            rest = item.batch.rows(n, item.batch.n_examples)
-            item = item._replace(batch=rest, line=item.line[n:], bad=item.bad[n_bad:])  # noqa: PLW2901
-            if not rest.n_examples and not item.bad:
-                continue
-        yield item
+        if not (n or n_bad):
+            yield item
+            continue
+        rest = item.batch.rows(n, item.batch.n_examples)
+        left = item._replace(batch=rest, line=item.line[n:], bad=item.bad[n_bad:])
+        if rest.n_examples or left.bad:
+            yield left
     if examples:
         raise DataError(
             f"the data has {examples:,} examples fewer than the checkpoint has learned from: "
