@@ -229,9 +229,9 @@ def test_what_tells_something_stays_while_the_rest_comes_and_goes(update):
     assert 0 < np.max(gravities) < 10 * np.median(gravities)
 
 
-def test_what_averages_gradients_forgets_the_undecided_before_the_decided():
+def test_what_averages_gradients_forgets_what_it_knows_little_about_first():
     rng = np.random.default_rng(1)
-    learner = budgeted(Ftrl(patience=math.inf), 1.0, 300, 0.5)
+    learner = budgeted(Ftrl(), 1.0, 300, 0.5)
     decided = set()
     for t in range(3000):
         names = [f"word{j}" for j in rng.choice(100, 3, replace=False)]
@@ -247,7 +247,7 @@ def test_what_averages_gradients_forgets_the_undecided_before_the_decided():
 
 
 @every_update
-def test_a_cut_leaves_three_quarters_of_the_budget(update, gravity):
+def test_a_cut_leaves_four_fifths_of_the_budget(update, gravity):
     for rate in (0.02, 0.3):
         learner = budgeted(update, 0.0 * gravity, 400, rate)
         left, cut = [], learner.table.cut
@@ -259,8 +259,8 @@ def test_a_cut_leaves_three_quarters_of_the_budget(update, gravity):
         learner.table.cut = recorded
         learner.learn(batch_of(wide(3, n_features=20_000, n_examples=3000)))
         assert len(left) > 3
-        assert min(left) > 0.7 * 400 * 0.75
-        assert max(left) <= 0.75 * 400
+        assert min(left) > 0.7 * 400 * 0.8
+        assert max(left) <= 0.8 * 400
 
 
 @given(
@@ -328,7 +328,7 @@ def test_the_command_line_keeps_a_budget_and_says_what_it_came_to(clicks, tmp_pa
     assert within["settled"]["gravity"] > 0 == len(free["settled"])
     forgetting = run(*with_products, "--json", "--max-live", 9000, "--update", "ftrl", "-g", 3)
     assert forgetting["peak_live"] <= 9000
-    assert 0 < forgetting["settled"]["patience"] < 500
+    assert 0 < forgetting["settled"]["patience"] < 3000
 
 
 def test_a_run_within_a_budget_is_stopped_and_resumed_to_the_bit(clicks, tmp_path):

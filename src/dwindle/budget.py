@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dwindle.kernels import ALIKE, BINS, MAGNITUDE
 
-KEPT = 0.75  # of a budget that was used up; the rest is free for features to come
+KEPT = 0.8  # of a budget that was used up; the rest is free for features to come
 
 # The memory of a run, in bytes: the program and the data in its hands; and for each live feature,
 # its cell and name while learning, then its place in the model and in the file that is written.

@@ -223,8 +223,7 @@ def sweep(
 ) -> int:
     """Cells whose weight has come to zero are gone; the others are found, and are, as before.
 
-    So are cells worth less than ``least``. ``living`` is a set of those that
-    live: see `Living`.
+    So are cells worth less than ``least``. ``living`` is a set of those that live: see `Living`.
 
     A weight that still lives is left unsettled: settling it in two parts would round twice. In
     place: walking a run of full cells from its beginning, each living cell goes to the first free
@@ -243,7 +242,7 @@ def sweep(
         if mark == 0:
             continue
         w = weight_at(update, shrinkage, cells[j], now, size)
-        if alive(update, cells[j], w, now) and worth(update, cells[j], w, now, size) >= least:
+        if alive(update, cells[j], w) and worth(update, cells[j], now, size) >= least:
             n_live += 1
             h = ((mark ^ living.salt) * GOLDEN) >> fine
             living.bits[h >> SIX] |= ONE << (h & LAST_SIX)
@@ -259,9 +258,7 @@ def sweep(
 
 
 @kernel
-def count_by_worth(
-    cells: Any, now: float, size: float, shrinkage: Any, update: Any, count: Any
-) -> None:
+def count_by_worth(cells: Any, now: float, size: float, update: Any, count: Any) -> None:
     """How many cells are in each of `BINS` bins of worth.
 
     A bin is told by the first bits of a number in single precision, so it is 1/64 wide, relative
@@ -269,8 +266,7 @@ def count_by_worth(
     """
     for j in range(len(cells)):
         if cells[j].key != 0:
-            w = weight_at(update, shrinkage, cells[j], now, size)
-            bits = np.float32(worth(update, cells[j], w, now, size)).view(np.int32)
+            bits = np.float32(worth(update, cells[j], now, size)).view(np.int32)
             ordered = bits if bits >= 0 else bits ^ int32(MAGNITUDE)
             count[(ordered >> ALIKE) + BINS // 2] += 1
 

@@ -114,17 +114,18 @@ class Learner:
         return self.clock.n_steps
 
     def settled(self) -> dict[str, float]:
-        """What the budget has come to: the setting that would have removed the last it removed.
+        """What the budget has come to: what would have removed the last that it removed.
 
-        That is a gravity, over the steps between the last two times that features had to go; or,
-        with `Ftrl` and `Rda`, a patience. Nothing, if none ever had to go, or if there is no such
-        setting.
+        That is a gravity, over the steps between the last two times that features had to go. With
+        `Ftrl` and `Rda` it is a patience: for how many steps a feature may be absent, for each
+        time that it was seen and each unit of the squared gradients it had. Nothing, if none ever
+        had to go.
         """
         _, steps, least = self.table.last_cut
         if not steps:
             return {}
-        if isinstance(self.update, Ftrl | Rda):  # which let go of weights only in the last resort
-            return {} if least > -1.0 else {"patience": min(self.update.patience, -1.0 - least)}
+        if isinstance(self.update, Ftrl | Rda):
+            return {"patience": 1.0 / least if least > 0.0 else math.inf}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
         felt = max(least, 0.0) / (float(rate) * steps)
         return {"gravity": float(getattr(self.shrinkage, "gravity", 0.0)) + felt}
@@ -453,8 +454,6 @@ def _check_budget(max_live: int | None, shrinkage: Any, update: Any) -> None:
 def _check_dual(update: Ftrl | Rda, shrinkage: Any) -> None:
     """What is pulled is the sum of the gradients, by T1."""
     name = type(update).__name__
-    if not update.patience >= 0.0:
-        raise ValueError(f"patience must be 0 or more, got {update.patience}")
     if not isinstance(shrinkage, Truncation | Unshrunk):
         raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
             f"{name} knows only Truncation, got {shrinkage}"

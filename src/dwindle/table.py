@@ -48,7 +48,7 @@ class Table:
         self._move = kernels.move.of(update)
         self._settle_all = kernels.settle_all.of(shrinkage, update)
         self._weights = kernels.weights.of(shrinkage, update)
-        self._count_by_worth = kernels.count_by_worth.of(shrinkage, update)
+        self._count_by_worth = kernels.count_by_worth.of(update)
 
     @property
     def room(self) -> int:
@@ -70,7 +70,7 @@ class Table:
     def make_room(self, n: int) -> None:
         """N more features may enter, and many more after them.
 
-        Sweeps, then doubles until half of the table is free; at the budget, a quarter.
+        Sweeps, then doubles until half of the table is free; at the budget, a fifth.
         """
         if self.capacity < self.max_live:
             self.sweep()
@@ -87,7 +87,7 @@ class Table:
         """At most so many features are left: those that are worth most."""
         count = np.zeros(kernels.BINS, np.int64)
         clock = self.clock
-        self._count_by_worth(self.cells, clock.now, clock.size, self.shrinkage, self.update, count)
+        self._count_by_worth(self.cells, clock.now, clock.size, self.update, count)
         least = edge(count, most)
         self.sweep(least)
         self.last_cut = self.last_cut.followed_by(clock.n_steps, least)

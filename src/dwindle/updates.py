@@ -5,7 +5,6 @@ An update is a NamedTuple whose ``cell()`` is the layout of one feature's cell: 
 passed to the functions below as a record: Numba hands over a pointer, at no cost.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,16 +46,18 @@ def exported(
 
 
 @by_class
-def alive(update: Any, cell: Any, w: float, now: float) -> bool:
-    """Whether a sweep at ``now`` must keep the cell, given its settled weight w."""
+def alive(update: Any, cell: Any, w: float) -> bool:
+    """Whether a sweep must keep the cell, given its settled weight w."""
 
 
 @by_class
-def worth(update: Any, cell: Any, w: float, now: float, size: float) -> float:
+def worth(update: Any, cell: Any, now: float, size: float) -> float:
     """Which cells go first when there are more than a budget allows: those that are worth less.
 
-    ``w`` is the settled weight. With truncated gradient it is the pull that the weight will outlast
-    from ``now`` on, |v| minus the pull it owes, and so negative for a weight that has come to zero.
+    With truncated gradient it is the pull that the weight will outlast from ``now`` on, |v| minus
+    the pull it owes, and so negative for a weight that has come to zero. What averages gradients
+    can spare what it will hardly miss: n, which is what the feature told so far, times how often
+    it was seen for each step that it is absent now.
     """
 
 
@@ -190,7 +191,7 @@ def _(_update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, n_s
 
 
 @body_of(alive, Averaged)
-def _(_update: Averaged, cell: Any, w: float, _now: float) -> bool:
+def _(_update: Averaged, cell: Any, w: float) -> bool:
     return w != 0.0 or cell.total != 0.0
 
 
@@ -222,11 +223,6 @@ def _(update: Audited, shrinkage: Any, cell: Any, now: float, size: float, _x: f
     return cell.weight
 
 
-@body_of(alive, Audited)
-def _(_update: Audited, _cell: Any, _w: float, _now: float) -> bool:
-    return True
-
-
 @body_of(weight_at, Plain, Averaged, Audited)
 def _(_update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
     return shrink(shrinkage, cell.weight, now - cell.settled, size)
@@ -251,23 +247,23 @@ def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps:
 
 
 @body_of(alive, Plain, Adaptive)
-def _(_update: Any, _cell: Any, w: float, _now: float) -> bool:
+def _(_update: Any, _cell: Any, w: float) -> bool:
     return w != 0.0
 
 
 @body_of(worth, Plain)
-def _(_update: Plain, cell: Any, _w: float, now: float, size: float) -> float:
+def _(_update: Plain, cell: Any, now: float, size: float) -> float:
     return abs(cell.weight) - (now - cell.settled) * size
 
 
 @body_of(worth, Adaptive)
-def _(update: Adaptive, cell: Any, _w: float, now: float, size: float) -> float:
+def _(update: Adaptive, cell: Any, now: float, size: float) -> float:
     reach = (update.beta + np.sqrt(np.float64(cell.energy))) * max(cell.scale, TINY)
     return abs(cell.weight) * reach - (now - cell.settled) * size
 
 
 @body_of(worth, Averaged, Audited)
-def _(_update: Any, _cell: Any, _w: float, _now: float, _size: float) -> float:
+def _(_update: Any, _cell: Any, _now: float, _size: float) -> float:
     return np.inf  # none of them can be spared
 
 
@@ -281,13 +277,10 @@ class Ftrl(NamedTuple):
 
     Lambda_1 weighs against the sum of all gradients, so it grows with the data, where the gravity
     of the other updates pulls at each step. A weight of zero may still be on its way to leaving it,
-    so its cell has to be kept, and what is forgotten is up to a budget: see `budget`. A finite
-    ``patience`` has a sweep drop it too, if it was not seen for more than so many times as many
-    steps as it was seen.
+    so its cell has to be kept, and what is forgotten is up to a budget: see `budget`.
     """
 
     beta: float = 1.0
-    patience: float = math.inf
 
     def cell(self) -> np.dtype[np.void]:
         """With z, n, the weight that predicted, and when and how often the feature was seen."""
@@ -331,11 +324,10 @@ class Rda(NamedTuple):
         z <- z - eta g,   n <- n + g^2,   w = T1(z, sum of eta_i g_i) / (beta + sqrt(n)).
 
     Truncated gradient forgets a pull that found the weight at zero; here every one counts. What
-    `Ftrl` says of weights at zero and of ``patience`` holds here too.
+    `Ftrl` says of weights at zero holds here too.
     """
 
     beta: float = 1.0
-    patience: float = math.inf
 
     def cell(self) -> np.dtype[np.void]:
         """As that of `Ftrl`, whose weight is not needed."""
@@ -372,17 +364,14 @@ def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps:
     return weight_at(update, shrinkage, cell, now, size)
 
 
-@body_of(alive, Ftrl, Rda)
-def _(update: Any, cell: Any, w: float, now: float) -> bool:
-    return w != 0.0 or now - cell.last <= update.patience * cell.seen
+@body_of(alive, Audited, Ftrl, Rda)
+def _(_update: Any, _cell: Any, _w: float) -> bool:
+    return True
 
 
 @body_of(worth, Ftrl, Rda)
-def _(update: Any, cell: Any, w: float, now: float, _size: float) -> float:
-    # A weight above all that have none; of these, those that were seen often and lately.
-    if w != 0.0:
-        return abs(w) * (update.beta + np.sqrt(np.float64(cell.energy)))
-    return -1.0 - (now - cell.last) / np.float64(cell.seen)
+def _(_update: Any, cell: Any, now: float, _size: float) -> float:
+    return np.float64(cell.energy) * cell.seen / (now - cell.last + 1.0)
 
 
 @body_of(squared, Plain, Averaged, Audited, Ftrl, Rda)
