@@ -44,6 +44,8 @@ BARS: dict[tuple[str, str, str], Bar] = {  # by workload, case and figure
     ("rcv1", "parsing", OF_WC): Bar(AT_LEAST, 0.25, "parsing"),
     ("ads", "text", FASTER_THAN_VW): Bar(AT_LEAST, 4),
     ("ads", "text", LESS_THAN_SPARSE): Bar(AT_LEAST, 8),
+    ("ads", "budget", FASTER_THAN_VW): Bar(AT_LEAST, 4),
+    ("ads", "budget", LESS_THAN_SPARSE): Bar(AT_LEAST, 8),
     ("memory", "partial_fit, plain", FASTER_THAN_SKLEARN): Bar(AT_LEAST, 3),
     ("memory", "partial_fit, adaptive", FASTER_THAN_SKLEARN): Bar(AT_LEAST, 3),
     ("memory", "learn_one, plain", FASTER_THAN_RIVER): Bar(AT_LEAST, 20),
