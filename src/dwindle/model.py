@@ -3,43 +3,33 @@
 A model has a row for each feature kept, heaviest first: ``namespace``, ``feature``, ``id`` (its
 key) and ``weight``. What made it, the intercept among it, stands in the metadata as JSON. A
 checkpoint is the same file with the cells as they stand, so that learning can go on to the bit.
-
-Nothing is unpickled. A file that is cut short or altered is refused by name: pages carry checksums,
-and the metadata a digest of everything.
 """
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch, Features
 from dwindle.budget import Cut
-from dwindle.errors import DataError, DivergedError
+from dwindle.errors import DivergedError
 from dwindle.explaining import Explanation, explained
-from dwindle.files import replacing
 from dwindle.learner import Learner
 from dwindle.names import Text, shown
 from dwindle.registry import known_class
 from dwindle.schedules import Schedule
+from dwindle.sealed import numbers, read, texts, write
 from dwindle.shrinkage import Unshrunk
 from dwindle.sketch import Distinct
 from dwindle.table import empty_cells, n_cells_for
 from dwindle.updates import Plain
-
-FORMAT = 1
-_KEY = b"dwindle"
-MOST_TEXT = 2**31 - 1  # bytes of names in a column
 
 
 @dataclass(frozen=True)
@@ -151,12 +141,12 @@ class Model:
         """Write the model; an earlier file stays whole until this one is. Returns its size."""
         columns = _name_columns(self.names) | {"id": self.key, "weight": self.weight}
         about = {"intercept": _number(self.intercept), "settings": self.settings}
-        return _write(path, "model", columns, about | {"facts": self.facts})
+        return write(path, "model", columns, about | {"facts": self.facts})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Model":
         """Read a model, or refuse the file by name."""
-        table, about = _read(path, "model")
+        table, about = read(path, "model")
         return cls(
             _column(table, "id"),
             _column(table, "weight"),
@@ -192,12 +182,12 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
         "settings": first.settings,
         "facts": first.facts,
     }
-    return _write(path, "classifier", columns, about)
+    return write(path, "classifier", columns, about)
 
 
 def load_models(path: str | os.PathLike[str]) -> list[Model]:
     """The model of a file, or, if there are several classes, that of each."""
-    table, about = _read(path, "model", "classifier")
+    table, about = read(path, "model", "classifier")
     several = about["kind"] == "classifier"
     key, weight, names = _column(table, "id"), _column(table, "weight"), _names(table)
     bound = np.cumsum([0, *(about["kept"] if several else [len(key)])]).tolist()
@@ -262,12 +252,12 @@ def save_checkpoint(
         "seen": table.seen.packed(),
         "facts": dict(facts or {}),
     }
-    return _write(path, "checkpoint", columns, about)
+    return write(path, "checkpoint", columns, about)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
     """The learner as it was when the checkpoint was written, and the facts written with it."""
-    table, about = _read(path, "checkpoint")
+    table, about = read(path, "checkpoint")
     learner = learner_from(about["settings"])
     rows = empty_cells(learner.update, table.num_rows)
     for name in rows.dtype.names:
@@ -304,116 +294,9 @@ def _name_columns(names: Text) -> dict[str, Text]:
     return {"namespace": namespaces, "feature": features}
 
 
-def _valid(name: str) -> str:
-    """A name that was not UTF-8, made so for other programs; its key is still the right one."""
-    return name.encode("utf-8", "surrogateescape").decode(errors="replace")
-
-
 def _names(table: pa.Table) -> Text:
-    return Text.joined(_text(table["namespace"]), _text(table["feature"]))
+    return Text.joined(texts(table["namespace"]), texts(table["feature"]))
 
 
 def _column(table: pa.Table, name: str) -> NDArray[Any]:
-    return _numbers(table[name]).copy()
-
-
-# Between NumPy and Arrow by their buffers: the usual ways import pandas, if it is installed, at
-# half a second.
-
-
-def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    kind = column.type.to_pandas_dtype()
-    parts = [
-        np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * np.dtype(kind).itemsize)
-        for chunk in column.chunks
-    ]
-    return np.concatenate(parts) if parts else np.empty(0, kind)
-
-
-def _text(column: pa.ChunkedArray) -> Text:
-    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, pa.string())
-    _, bound, text = whole.buffers()
-    if bound is None:
-        return Text.of([])
-    ends = np.frombuffer(bound, np.int32)[whole.offset : whole.offset + len(whole) + 1]
-    raw = np.frombuffer(text, np.uint8) if text is not None else np.empty(0, np.uint8)
-    return Text(ends.astype(np.int64) - ends[0], raw[ends[0] : ends[-1]])
-
-
-def _array(values: NDArray[Any] | Text) -> pa.Array:
-    if isinstance(values, Text):
-        if values.bound[-1] > MOST_TEXT:
-            raise DataError(
-                f"the names take {values.bound[-1]:,} bytes, more than a model file holds"
-            )
-        bound = pa.py_buffer(values.bound.astype(np.int32))
-        found = pa.StringArray.from_buffers(len(values), bound, pa.py_buffer(values.text))
-        try:
-            found.validate(full=True)
-        except pa.ArrowInvalid:
-            return _array(Text.of([_valid(name) for name in values]))
-        return found
-    whole = np.ascontiguousarray(values)
-    kind = pa.from_numpy_dtype(whole.dtype)
-    return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
-
-
-def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
-    """Of everything that is said, in the order it is said."""
-    digest = sha256(json.dumps(about, sort_keys=True).encode())
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        digest.update(f"{name} {column.type} ".encode())
-        if pa.types.is_string(column.type):
-            names = _text(column)
-            digest.update(names.bound.data)
-            digest.update(names.text.data)
-        else:
-            digest.update(_numbers(column).data)
-    return digest.hexdigest()
-
-
-def _write(
-    path: str | os.PathLike[str], kind: str, columns: Mapping[str, Any], about: dict[str, Any]
-) -> int:
-    table = pa.table({name: _array(values) for name, values in columns.items()})
-    about = {"format": FORMAT, "kind": kind} | about
-    about = json.loads(json.dumps(about))  # as it will be read
-    said = json.dumps(about | {"digest": _digest(table, about)})
-    table = table.replace_schema_metadata({_KEY: said.encode()})
-    with replacing(path) as file:
-        pq.write_table(
-            table,
-            file,
-            compression="zstd",
-            use_dictionary=["class", "namespace"],  # nothing else is there more than once
-            write_page_checksum=True,
-        )
-        return file.tell()
-
-
-def _read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
-    kind = kinds[0]
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            table = file.read()
-        said = (table.schema.metadata or {}).get(_KEY)
-        about = None if said is None else json.loads(said)
-        digest = None if about is None else about.pop("digest", None)
-        whole = about is not None and digest == _digest(table, about)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, ValueError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"{path}: not a {kind}, or damaged: {reason}") from None
-    if about is None:
-        raise DataError(f"{path}: a Parquet file, but not a {kind} that dwindle wrote")
-    if not whole:
-        raise DataError(f"{path}: damaged: its contents are not those it was written with")
-    if about["format"] > FORMAT:
-        raise DataError(
-            f"{path}: written in format {about['format']}, and this dwindle reads up to {FORMAT}: "
-            "upgrade it"
-        )
-    if about["kind"] not in kinds:
-        raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
-    return table, about
+    return numbers(table[name]).copy()
