@@ -1,6 +1,7 @@
 """What all tests share, those in the pages too."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import settings
 # Compiling a kernel takes seconds, so a deadline would say nothing about the test.
 settings.register_profile("here", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("here")
+
+# A shell has what it runs in the background ignore interrupts, and tests would wait for theirs.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
