@@ -1,7 +1,7 @@
 """What the two estimators share: scikit-learn's conventions, all but what a label means."""
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import wraps
@@ -10,30 +10,21 @@ from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import (
-    check_array,
-    check_random_state,
-    column_or_1d,
-)
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_random_state
 
-from dwindle.batch import Batch, Some
+from dwindle.batch import Batch
 from dwindle.choices import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.errors import DataError
 from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
-from dwindle.frames import batch_of, has_text
-from dwindle.hashing import key_of
 from dwindle.learner import Learner
+from dwindle.matrices import HasColumns
 from dwindle.model import save_models
 from dwindle.passes import Passes
 from dwindle.stream import Reading, kept_reading
 
 Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
-FLOATS = (np.float32, np.float64)
 # What a learner is made of: it cannot change while the learning goes on.
 MADE_OF = (
     "loss", "shrinkage", "gravity", "every", "threshold", "update", "average",
@@ -58,13 +49,12 @@ def all_or_nothing(fit: Fit) -> Fit:
     return cast("Fit", tried)
 
 
-class TruncatedGradient(BaseEstimator, ABC):
+class TruncatedGradient(HasColumns):
     """What the classifier and the regressor share: all but what a label means."""
 
     _default_loss: Any
     _panel: Panel
     _dense = False  # whether `coef_` is a dense array
-    _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
     _said: Mapping[str, Any] = {}
 
     def __init__(
@@ -294,100 +284,17 @@ class TruncatedGradient(BaseEstimator, ABC):
             if not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
-    # From X to a batch.
+    def _restored(self, panel: Panel, facts: Mapping[str, Any]) -> Self:
+        """It predicts as the models of a file do, which says these facts."""
+        self._panel, self._said = panel, facts
+        self._restore_columns(facts)
+        return self
 
-    def _present(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool
-    ) -> tuple[Batch, NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
-        """Examples, labels, weights and numbers of the rows whose weight is not 0."""
-        batch, y = self._rows_of(X, y, reset=reset)
-        number = np.arange(len(y))
-        if sample_weight is None:
-            return batch, y, None, number
-        weight = np.asarray(sample_weight, np.float64)
-        weight = np.full(len(y), weight) if weight.ndim == 0 else weight
-        if weight.shape != (len(y),):
-            raise ValueError(f"sample_weight must have shape {(len(y),)}, got {weight.shape}")
-        there = weight != 0
-        if there.all():
-            return batch, y, weight, number
-        return batch.only(there), y[there], weight[there], number[there]
-
-    def _rows_of(self, X: Any, y: Any, *, reset: bool) -> tuple[Batch, NDArray[Any]]:
-        """The rows of X and their labels; what its columns are is settled by the first."""
-        batch = _with_names(X)
-        if batch is not None:
-            if reset:
-                self._forget_columns()
-            return batch, column_or_1d(y)
-        if not reset and self._plain(X) and isinstance(y, np.ndarray) and y.ndim == 1:
-            return Batch.from_csr(X), y
-        x, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
-        )
-        names = self._column_names
-        if reset:
-            self._keys = None if names is None else keys_of(names)
-        return _named(_batch_of(x), self._keys, names), y
-
-    def _examples(self, X: Any) -> Batch:
-        """The rows of X, to predict: columns are what they were for learning."""
-        batch = _with_names(X)
-        if batch is not None:
-            return batch
-        if self._plain(X):
-            return Batch.from_csr(X)
-        if hasattr(self, "n_features_in_"):
-            x = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-            return _named(_batch_of(x), self._keys, self._column_names)
-        x = check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=self)
-        names = _names_of(X)
-        if names is not None:
-            return _named(_batch_of(x), keys_of(names), names)
-        smallest = [key.min() for key, _ in self._kept.weights() if len(key)]
-        if smallest and min(smallest) >= x.shape[1]:
-            raise ValueError(
-                "the model's features have names, which the columns of X have not: "
-                "give a data frame, or a Batch"
-            )
-        return _batch_of(x)
+    # What was learned.
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """The prediction of each member for each row, before any link."""
         return self._kept.predict(self._examples(X))
-
-    def _plain(self, X: Any) -> bool:
-        """Whether it is a matrix that `Batch` checks as well: scikit-learn's checks take longer."""
-        return (
-            isinstance(X, csr_array | csr_matrix)
-            and X.dtype in FLOATS
-            and self._keys is None
-            and X.shape[0] > 0
-            and X.shape[1] == getattr(self, "n_features_in_", None)
-        )
-
-    @property
-    def _column_names(self) -> NDArray[Any] | None:
-        return self.__dict__.get("feature_names_in_")
-
-    def _forget_columns(self) -> None:
-        """What is learned has names of its own, not those of columns."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        self._keys = None
-
-    def _restored(self, panel: Panel, facts: Mapping[str, Any]) -> Self:
-        """It predicts as the models of a file do, which says these facts."""
-        self._panel, self._said = panel, facts
-        if "columns" in facts:
-            self.feature_names_in_ = np.array(facts["columns"], object)
-            self._keys = keys_of(self.feature_names_in_)
-            self.n_features_in_ = len(self.feature_names_in_)
-        elif "n_features" in facts:
-            self.n_features_in_ = facts["n_features"]
-        return self
-
-    # What was learned.
 
     @property
     def _loss(self) -> Any:
@@ -413,17 +320,6 @@ class TruncatedGradient(BaseEstimator, ABC):
         panel = self._fitted
         return panel.heaviest(self.keep) if isinstance(panel, Team) else panel
 
-    def _by_column(self, key: NDArray[np.uint64], weight: NDArray[np.float64]) -> tuple[Any, Any]:
-        """The columns that have a weight, in order, and their weights."""
-        order = np.argsort(key)
-        key, weight = key[order], weight[order]
-        if self._keys is None:
-            n = np.searchsorted(key, np.uint64(self.n_features_in_))
-            return key[:n].astype(np.int64), weight[:n]
-        place = np.minimum(np.searchsorted(key, self._keys), max(len(key) - 1, 0))
-        column = np.flatnonzero(key[place] == self._keys) if len(key) else np.empty(0, np.int64)
-        return column, weight[place[column]]
-
     def _facts(self) -> dict[str, Any]:
         """What a model file says beside the weights."""
         panel = self._fitted
@@ -436,40 +332,4 @@ class TruncatedGradient(BaseEstimator, ABC):
                 "peak_live": max(table.peak for table in tables),
                 "pass": self.n_iter_,
             }
-        if self._keys is not None:
-            facts["columns"] = list(self.feature_names_in_)
-        elif hasattr(self, "n_features_in_"):
-            facts["n_features"] = self.n_features_in_
-        return facts
-
-
-def _with_names(X: Any) -> Batch | None:
-    """The rows of what has features by name rather than columns: a batch, a frame with text."""
-    if isinstance(X, Batch):
-        return X
-    return batch_of(X) if has_text(X) else None
-
-
-def _batch_of(x: Any) -> Batch:
-    """The rows of a checked matrix; a feature is the number of its column."""
-    return Batch.from_csr(x) if issparse(x) else Batch.from_dense(x)
-
-
-def _names_of(table: Any) -> NDArray[Any] | None:
-    """The names of a data frame's columns, if that is what it is."""
-    names = getattr(table, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return np.array(list(names), object)
-
-
-def keys_of(names: NDArray[Any]) -> NDArray[np.uint64]:
-    """The key of each name, as it is in files too."""
-    return np.fromiter(map(key_of, names), np.uint64, len(names))
-
-
-def _named(batch: Batch, keys: NDArray[np.uint64] | None, names: Any) -> Batch:
-    """The batch with features that are called as the columns are."""
-    if keys is None:
-        return batch
-    return batch._replace(key=keys[batch.key], names=Some(names, batch.key.astype(np.int64)))
+        return facts | self._column_facts()
