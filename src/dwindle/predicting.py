@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle.checking import check_labels
 from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
 from dwindle.labels import Labels
-from dwindle.learner import check_labels
 from dwindle.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
