@@ -1,5 +1,7 @@
 """What the tests of several files are given."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -26,3 +28,12 @@ def noise(tmp_path_factory):
             label = int(rng.random() < (0.62 if words[0] < 75 else 0.38))
             file.write(f"{label} | {' '.join(f'w{w}' for w in words)}\n")
     return path
+
+
+@pytest.fixture
+def signals_as_before():
+    """A command answers signals; when it has run in this process, that is over."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, answer in before.items():
+        signal.signal(number, answer)

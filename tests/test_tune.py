@@ -2,28 +2,21 @@
 
 import json
 import shlex
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
-from click.testing import CliRunner
 
 import planted
-from dwindle import DataError, Squared
-from dwindle.cli import main
-from dwindle.grids import Grid, Setting
+from dwindle import Squared
+from dwindle.grids import Setting
 from dwindle.model import Model
-from dwindle.tuning import Halted, Tuned, Tuning, tune
+from dwindle.tuning import Tuned, Tuning, tune
 from dwindle.updates import Adaptive, usual_rate
-from dwindle.words import counted
 from test_screen import Terminal, left_on
+from tuned import EXAMPLES, FAST, GRID, RUNS, command_in, dwindle
 
-FAST = ("--rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
-GRID = Grid((0.3,), (0.5,), (0.0, 0.01, 0.03), passes=(1, 3))
-RUNS = 3 * 3
-EXAMPLES = planted.rows(300)
+pytestmark = pytest.mark.usefixtures("signals_as_before")
 
 
 @pytest.fixture(scope="module")
@@ -31,30 +24,6 @@ def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "train.vw"
     path.write_text(planted.vw(EXAMPLES))
     return path
-
-
-@pytest.fixture(autouse=True)
-def _signals():
-    """A command answers signals; when it has run in this process, that is over."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, answer in before.items():
-        signal.signal(number, answer)
-
-
-def dwindle(*args, check=True):
-    """The command in this process: to start one for each would take most of the time."""
-    done = CliRunner().invoke(main, [str(arg) for arg in args])
-    if check:
-        assert done.exit_code == 0, done.output
-    return done
-
-
-def command_in(stderr):
-    [line] = [line for line in stderr.splitlines() if line.startswith("command ")]
-    program, *args = shlex.split(line.removeprefix("command"))
-    assert program == "dwindle"
-    return args
 
 
 @pytest.mark.parametrize(
@@ -212,82 +181,6 @@ def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
     assert left[0].split()[:2] == ["kept", "accuracy"]
 
 
-def test_who_asks_again_a_moment_later_does_not_wait():
-    code = """
-import time
-from dwindle.cli.options import asked_to_stop
-asked = asked_to_stop()
-print("ready", flush=True)
-while True:
-    time.sleep(0.01)  # a run that does not look whether it should stop
-"""
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        assert process.stdout.readline() == b"ready\n"
-        process.send_signal(signal.SIGTERM)
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.5)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait() == -signal.SIGTERM
-
-
-def test_stopping_takes_the_bar_away_though_no_run_is_finished(data, tmp_path):
-    shown = Terminal("tune", data, "-m", tmp_path / "m", *FAST, "--passes", "1000000")
-    shown.read(until="runs")
-    shown.process.send_signal(signal.SIGINT)
-    assert shown.end() == 128 + signal.SIGINT
-    assert left_on(shown.written) == ["dwindle: stopped; nothing was finished yet", ""]
-    assert not list(tmp_path.iterdir())
-
-
-def stopped_after(n):
-    """A question that is answered yes once so many runs are made, and where they are counted."""
-    made = []
-    return (lambda done, _: made.append(done)), (lambda: bool(made) and made[-1] >= n), made
-
-
-@pytest.mark.parametrize("n", [0, 4, RUNS])
-def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(data, tmp_path, n):
-    tuning = Tuning(GRID, folds=3, jobs=1)
-    whole = tune([str(data)], tmp_path / "whole", tuning)
-    on_run, stopping, made = stopped_after(n)
-    with pytest.raises(Halted) as halted:
-        tune([str(data)], tmp_path / "m", tuning, on_run=on_run, stopping=stopping)
-    assert halted.value.journal == (tmp_path / "m.tuning" if n else None)
-    assert {path.name for path in tmp_path.iterdir()} == {"whole"} | ({"m.tuning"} if n else set())
-    again, notes = [], []
-    tuned = tune(
-        [str(data)],
-        tmp_path / "m",
-        tuning,
-        on_run=lambda *step: again.append(step),
-        on_note=notes.append,
-    )
-    assert again == [(done, RUNS) for done in range(made[-1], RUNS + 1)]
-    assert notes == (
-        [f"going on: {counted(n, 'run')} found finished in {tmp_path}/m.tuning"] if n else []
-    )
-    assert tuned.found == whole.found
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "whole"]
-
-
-def test_stopped_in_the_last_training_only_that_is_made_again(data, tmp_path):
-    tuning = Tuning(GRID, folds=3)
-    whole = tune([str(data)], tmp_path / "whole", tuning)
-    found = []
-    with pytest.raises(Halted) as halted:
-        tune(
-            [str(data)], tmp_path / "m", tuning, on_found=found.append, stopping=lambda: bool(found)
-        )
-    assert found == [whole.found]
-    assert halted.value.journal == tmp_path / "m.tuning"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.tuning", "whole"]
-    runs = []
-    tune([str(data)], tmp_path / "m", tuning, on_run=lambda *n: runs.append(n), on_note=str)
-    assert runs == [(RUNS, RUNS)]
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
 def test_threads_change_nothing(data, tmp_path):
     found = []
     for jobs in (1, 2, 4, None):
@@ -295,208 +188,6 @@ def test_threads_change_nothing(data, tmp_path):
         assert isinstance(tuned, Tuned)
         found.append((tuned.found, (tmp_path / "m").read_bytes()))
     assert all(each == found[0] for each in found)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
-    args = ("tune", data, "-m", tmp_path / "m", *FAST, "--passes", "1000", "--no-picture")
-    command = [sys.executable, "-m", "dwindle", *map(str, args)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "m.tuning").exists():
-            time.sleep(0.01)
-        process.send_signal(number)
-        process.send_signal(number)  # as `timeout` does, in one breath
-        _, said = process.communicate()
-    assert process.returncode == 128 + number
-    assert said.splitlines()[-1] == (
-        f"dwindle: stopped; {tmp_path}/m.tuning is written: repeat the command to go on"
-    )
-    assert not (tmp_path / "m").exists()
-    finished = len((tmp_path / "m.tuning").read_text().splitlines()) - 1
-    told = f"dwindle: going on: {counted(finished, 'run')} found finished in {tmp_path}/m.tuning"
-    assert dwindle(*args).stderr.splitlines()[0] == told
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
-
-
-def halted(data, model):
-    on_run, stopping, _ = stopped_after(4)
-    with pytest.raises(Halted):
-        tune([str(data)], model, Tuning(GRID, folds=3), on_run=on_run, stopping=stopping)
-
-
-def test_other_data_and_other_settings_are_refused_while_something_is_unfinished(data, tmp_path):
-    halted(data, tmp_path / "m")
-    other = tmp_path / "other.vw"
-    other.write_text(planted.vw(planted.rows(300, seed=1)))
-    before = (tmp_path / "m.tuning").read_bytes()
-    for args in (
-        ("tune", other, *FAST),
-        ("tune", data, *FAST, "--folds", "4"),
-        ("tune", data, *FAST, "--loss", "hinge"),
-        ("tune", data, *FAST, "--keep", "3"),
-    ):
-        done = dwindle(*args, "-m", tmp_path / "m", check=False)
-        assert done.exit_code == 1
-        assert "m.tuning: was written with other settings or other data" in done.stderr
-    assert (tmp_path / "m.tuning").read_bytes() == before
-
-
-def test_what_another_version_finished_is_refused(data, tmp_path, monkeypatch):
-    halted(data, tmp_path / "m")
-    monkeypatch.setattr("dwindle.tuning.version", lambda _: "0.0.1")
-    with pytest.raises(DataError, match="was written with other settings or other data"):
-        tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
-
-
-def test_other_passes_and_rests_are_measured_anew(data, tmp_path):
-    for n, other in enumerate(({"passes": (2, 3)}, {"rest": (5,)}, {"every": (2,)})):
-        tuning = Tuning(GRID._replace(**other), folds=3)
-        halted(data, tmp_path / f"m{n}")
-        again = tune([str(data)], tmp_path / f"m{n}", tuning, on_note=str)
-        assert again.found == tune([str(data)], tmp_path / "alone", tuning).found
-
-
-def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_path):
-    halted(data, tmp_path / "m")
-    wider = Tuning(GRID._replace(rate=(0.3, 0.1)), metric="auc", folds=3)
-    runs = []
-    tuned = tune([str(data)], tmp_path / "m", wider, on_run=lambda *n: runs.append(n), on_note=str)
-    assert runs[0][0] >= 4
-    assert tuned.found == tune([str(data)], tmp_path / "n", wider).found
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (["--rate", "0.1,fast"], "--rate: expected numbers separated by commas, got '0.1,fast'"),
-        (["--passes", "1,2.5"], "--passes: expected whole numbers separated by commas, got '1,2.5'"),
-        (["--pass-decay", ""], "--pass-decay: expected numbers separated by commas, got ''"),
-        (["--rate", "-1"], "rate must be finite and above 0, got -1.0"),
-        (["--update", "plain,best"], "update must be one of adaptive, plain, ftrl, rda, got 'best'"),
-        (["--tolerance", "little"], "--tolerance: expected a share like 1% or 0.01, got 'little'"),
-        (["--tolerance", "1"], "tolerance must be 0 or more and below 1, got 1.0 (1% is 0.01)"),
-        (["--folds", "1"], "folds must be 2 or more, got 1"),
-        (["--picture", "nowhere/p.png"], "--picture: there is no folder nowhere to write to"),
-        (["--picture", "m"], "--picture: m is the model: name another file"),
-        (["--picture", "p.doc"], "--picture: expected a name that ends in one of "),
-        (["--loss", "squared", "--metric", "auc"], "metric auc needs labels of two classes, not Squared"),
-    ],
-)  # fmt: skip
-def test_bad_usage_is_told_in_one_line(data, tmp_path, monkeypatch, wrong, said):
-    monkeypatch.chdir(tmp_path)
-    done = dwindle("tune", data, "-m", "m", *wrong, check=False)
-    assert done.exit_code == 2
-    assert done.stderr.startswith(f"dwindle: {said}")
-    assert done.stderr.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
-def test_numbers_have_no_accuracy_and_the_first_labels_decide(tmp_path):
-    (tmp_path / "a.svm").write_text(planted.svmlight(planted.rows(300, classes=False)))
-    done = dwindle(
-        "tune", tmp_path / "a.svm", "-m", tmp_path / "m", "--metric", "accuracy", check=False
-    )
-    assert done.exit_code == 2
-    assert "metric accuracy needs labels of two classes, not Squared" in done.stderr
-    tuned = tune([str(tmp_path / "a.svm")], tmp_path / "m", Tuning(GRID, folds=3))
-    assert (tuned.found.metric, tuned.summary.loss_name) == ("loss", "Squared")
-    assert tuned.found.chosen.loss <= tuned.found.bound == 1.01 * tuned.found.dense.loss
-
-
-def test_pipes_are_refused(data, tmp_path):
-    for args in (["-"], [data, "/dev/stdin"]):
-        command = [
-            sys.executable,
-            "-m",
-            "dwindle",
-            "tune",
-            *map(str, args),
-            "-m",
-            str(tmp_path / "m"),
-        ]
-        done = subprocess.run(command, input=data.read_bytes(), capture_output=True, check=False)
-        assert done.returncode == 1
-        assert done.stderr.decode() == (
-            "dwindle: a pipe can be read only once, and tuning reads the data twice: use a file\n"
-        )
-
-
-def test_the_model_must_have_a_folder_and_a_name_of_its_own(data, tmp_path):
-    with pytest.raises(DataError, match="there is no folder"):
-        tune([str(data)], tmp_path / "none" / "m")
-    before = data.read_bytes()
-    with pytest.raises(DataError, match="is read here and would be written over"):
-        tune([str(data)], data)
-    assert data.read_bytes() == before
-
-
-def test_a_bad_line_stops_it_unless_it_may_be_skipped(data, tmp_path):
-    bad = tmp_path / "bad.vw"
-    bad.write_text(data.read_text() + "1|f a\n")
-    done = dwindle("tune", bad, "-m", tmp_path / "m", *FAST, check=False)
-    assert done.exit_code == 1
-    assert done.stderr.startswith(f"dwindle: {bad}:301: label '1' touches '|'")
-    done = dwindle("tune", bad, "-m", tmp_path / "m", *FAST, "--skip-bad")
-    assert "skipped       " in done.stderr
-    assert "--skip-bad" in command_in(done.stderr)
-    kept = tune([str(data)], tmp_path / "n", Tuning(GRID, folds=3))
-    assert Model.load(tmp_path / "m").weights() == Model.load(tmp_path / "n").weights()
-    assert kept.summary.skipped == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "loss", "said"),
-    [
-        ("1 | a\n-1 | a\n3 | a\n", "logistic", ":3: expected a label of two classes"),
-        ("1 | a\n-1 | a\n", "poisson", ":2: with Poisson a label must be 0 or more, got -1"),
-        ("| a\n| b\n", None, ": no examples to learn from"),
-        ("", None, ": no examples to learn from"),
-        ("1 | a\n-1 | a\n", None, "there are 2 examples, too few for 10 folds"),
-    ],
-)
-def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text, loss, said):
-    (tmp_path / "a.vw").write_text(text)
-    option = () if loss is None else ("--loss", loss)
-    done = dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *option, check=False)
-    assert done.exit_code == 1
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    # What is wrong is mended, and nothing of the first attempt is in the way.
-    (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
-    dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST, "-q")
-
-
-@pytest.mark.parametrize("label", ["1", "-1", "5"])
-def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
-    (tmp_path / "a.vw").write_text("".join(f"{label} | a:{i % 7} b\n| c\n" for i in range(40)))
-    done = dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST)
-    said = "dwindle: all labels are the same: there is nothing to tell apart"
-    assert done.stderr.splitlines().count(said) == 1
-    assert len(Model.load(tmp_path / "m")) <= 2
-    (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
-    assert said not in dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST).stderr
-
-
-def test_unlabelled_examples_at_the_top_are_passed_over(data, tmp_path):
-    (tmp_path / "a.vw").write_text("| a b\n" * 30)
-    reference = tune([str(data)], tmp_path / "n", Tuning(GRID._replace(rest=(1,)), folds=3))
-    tuned = tune([str(tmp_path / "a.vw"), str(data)], tmp_path / "m", Tuning(GRID._replace(rest=(1,)), folds=3))  # fmt: skip
-    assert tuned.found == reference.found
-
-
-def test_if_there_is_no_room_in_the_temporary_folder_that_is_told(data, tmp_path, monkeypatch):
-    def full():
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("dwindle.cache.TemporaryFile", full)
-    with pytest.raises(DataError, match=r"no room for a cache.*No space left.*set TMPDIR"):
-        tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
-
-
-def test_jobs_are_one_or_more(data, tmp_path):
-    with pytest.raises(ValueError, match="jobs must be 1 or more, got 0"):
-        tune([str(data)], tmp_path / "m", Tuning(jobs=0))
 
 
 def test_a_loss_of_your_own_choosing_is_the_one_that_is_used(data, tmp_path):
