@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from experiments import words
+from experiments.findings import rcv1_runs
 from experiments.measures import (
     Line,
     Results,
@@ -27,7 +28,7 @@ from experiments.measures import (
     sets_with_curves,
     sparsified,
 )
-from experiments.paper_says import RATIO, UCI, rcv1_runs
+from experiments.paper_says import RATIO, UCI
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments import figures, words
+from experiments.claims import CLAIMS, Claim
+from experiments.findings import DIFFERS, HOLDS, POINT, STRONGER, Found, ratios
 from experiments.measures import (
     BUDGETS,
     LASSO,
@@ -28,18 +30,7 @@ from experiments.measures import (
     sparsified,
     spread,
 )
-from experiments.paper_says import (
-    CLAIMS,
-    DIFFERS,
-    HOLDS,
-    POINT,
-    STRONGER,
-    TABLE_1,
-    UCI,
-    Claim,
-    Found,
-    ratios,
-)
+from experiments.paper_says import TABLE_1, UCI
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results.json"
@@ -201,7 +192,7 @@ def _summary(verdicts: Verdicts) -> Text:
         "",
         f"Of {len(verdicts)} claims of the paper's: {counted}.",
         "",
-        "The verdicts are computed by [`experiments/paper_says.py`](../experiments/paper_says.py) from the medians over the seeds; [the rules](#the-rules) are below.",
+        "The verdicts are computed by [`experiments/findings.py`](../experiments/findings.py) from the medians over the seeds; [the rules](#the-rules) are below.",
         "",
         *_table(
             ("claim", "the paper says", "here", "verdict"),

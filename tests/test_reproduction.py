@@ -6,7 +6,8 @@ import re
 import pytest
 
 from experiments import figures, page
-from experiments.paper_says import CLAIMS, DIFFERS
+from experiments.claims import CLAIMS
+from experiments.findings import DIFFERS
 from results import FULL, QUICK
 
 

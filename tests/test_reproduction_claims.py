@@ -2,8 +2,9 @@
 
 import pytest
 
+from experiments.claims import CLAIMS
+from experiments.findings import DIFFERS, HOLDS, STRONGER
 from experiments.measures import LASSO, ROUNDING, SUBGRADIENT, THETA_IS_G, TRUNCATION, Line
-from experiments.paper_says import CLAIMS, DIFFERS, HOLDS, STRONGER
 from results import line_of, only
 
 FIND = {claim.key: claim.find for claim in CLAIMS}
