@@ -165,6 +165,12 @@ def test_clicks_have_the_chances_that_were_planted_and_so_the_least_error():
         assert abs(np.mean(label[these] == 1) - chance[these].mean()) < sampling
 
 
+@pytest.mark.parametrize("n", [0, -1])
+def test_of_no_clicks_there_is_no_share_that_is_wrong(n):
+    with pytest.raises(ValueError, match=f"n must be 1 or more, got {n}"):
+        Ads().bayes_error(n)
+
+
 def test_what_is_planted_is_twenty_thousand_weights():
     """Of 2^54 words and products that there are, only 83,000 are frequent enough."""
     products = ((w, x) for w in range(2**13 + 1) for x in range(1, 2**13 // max(w, 1) + 1))

@@ -38,7 +38,7 @@ ONE_IN = 4  # of those
 AT_ONCE = 4096  # lines
 LONGEST = len("-1 |q |a\n") + QUERY * len(" w134217728") + 2 * AD * len(" x134217728:-1")
 
-_GOLDEN = uint64(0x9E3779B97F4A7C15)
+_GOLDEN = uint64(0x9E3779B97F4A7C15)  # splitmix64's: a log stays as it is if tables hash otherwise
 _HALF, _LOW = uint64(32), uint64(0xFFFFFFFF)
 _ZERO, _TEN = uint64(ord("0")), uint64(10)
 
@@ -217,6 +217,8 @@ class Ads:
 
     def bayes_error(self, n: int, first: int = 0) -> float:
         """The share of clicks among these that who knows the planted weights would get wrong."""
+        if n < 1:
+            raise ValueError(f"n must be 1 or more, got {n}")
         other = Ads(self.seed)
         for _ in other.text(n, first):
             pass
