@@ -93,8 +93,6 @@ def write(results: Results) -> str:
 
 def _parts(results: Results) -> Iterator[str | list[str]]:
     yield HEAD.format(minutes=results["seconds"] / 60)
-    if "note" in results:
-        yield results["note"]
     yield BAR.format(within=WITHIN)
     yield _bar(results)
     yield CHARTS
