@@ -14,6 +14,11 @@ from dwindle.cli.options import for_json
 from dwindle.rows import HEADINGS
 from dwindle.words import counted
 
+SETTLED = {  # what a budget came to
+    "gravity": "was felt by the last to go",
+    "patience": "steps were the last to go waited for, per time seen and unit told",
+}
+
 
 class Screen(Protocol):
     """Where lines are printed, and where it is shown how far the work has come."""
@@ -125,10 +130,7 @@ class Report:
         lines = [
             "",
             *counts(s.kept, s.seen, s.peak_live),
-            *(
-                f"{name:13} {value:.3g}: what the last to go felt"
-                for name, value in s.settled.items()
-            ),
+            *(f"{name:13} {value:.3g} {SETTLED[name]}" for name, value in s.settled.items()),
             f"loss          {s.loss:.6f} {s.loss_name.lower()}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
