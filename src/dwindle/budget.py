@@ -1,11 +1,12 @@
 """A budget of live features: which of them go when there are too many.
 
-Each of those that are worth least is pulled to zero, by a gravity of its own, and the others are
-left alone. The regret bound holds for any gravities, those of single features too, because T1 acts
-on each coordinate by itself: `certificate` reports it. One gravity for all, high enough to stay
-within the budget, would wear down what is worth keeping: see docs/budget.md.
+Those go that are worth least, and the others are left alone. What is worth least, `updates.worth`
+says: with truncated gradient, what would have died first.
 
-What is worth least, `updates.worth` says: with truncated gradient, what would have died first.
+There each is pulled to zero by a gravity of its own. The regret bound holds for any gravities,
+those of single features too, because T1 acts on each coordinate by itself: `certificate` reports
+it. One gravity for all, high enough to stay within the budget, would wear down what is worth
+keeping: see docs/budget.md.
 """
 
 from typing import NamedTuple, Self

@@ -15,10 +15,19 @@ from numba import int32, int64, uint64
 from dwindle._jit import helper, kernel, prefetch, teach
 from dwindle.losses import slope, value
 from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
-from dwindle.updates import alive, exported, settle, squared, step, weight_at, worth
+from dwindle.updates import (
+    alive,
+    exported,
+    mark_seen,
+    settle,
+    squared,
+    step,
+    weight_at,
+    worth,
+)
 
 teach(value, slope, shrink, lags, feels, path_sum)
-teach(weight_at, settle, squared, step, exported, alive, worth)
+teach(weight_at, settle, mark_seen, squared, step, exported, alive, worth)
 
 AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys

@@ -39,7 +39,7 @@ class Learner:
     others. ``scaled`` divides predictions by the square root of the
     number of non-zero entries, the intercept among them, as in section 5. The intercept is never
     shrunk. ``max_live`` is a budget: there are never more live features, because those worth least
-    are pulled to zero as far as it takes; see `settled`.
+    go: see `settled`.
 
     >>> learner = Learner(loss=Logistic(), shrinkage=Truncation(gravity=1e-4, every=10), rate=0.1)
     >>> learner.learn_one({"color=red": 1, "price": 3.5}, 1)
@@ -107,15 +107,15 @@ class Learner:
         """What the budget has come to: what would have removed the last that it removed.
 
         That is a gravity, over the steps between the last two times that features had to go. With
-        `Ftrl` and `Rda` it is a patience: for how many steps a feature may be absent, for each
-        time that it was seen and each unit of the squared gradients it had. Nothing, if none ever
-        had to go.
+        `Ftrl` and `Rda` it is an absence: the most steps for which a feature could be away, for
+        each time that it was seen, up to 10, and each unit of its squared gradients. Nothing, if
+        none ever had to go.
         """
         _, steps, least = self.table.last_cut
         if not steps:
             return {}
         if isinstance(self.update, Ftrl | Rda):
-            return {"patience": 1.0 / least if least > 0.0 else math.inf}
+            return {"absence": self.shrinkage.every / least} if least > 0.0 else {}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
         felt = max(least, 0.0) / (float(rate) * steps)
         return {"gravity": float(getattr(self.shrinkage, "gravity", 0.0)) + felt}
@@ -303,6 +303,7 @@ class Learner:
     def sweep(self) -> None:
         """Forget the features whose weight has come to zero, and make their room free for others.
 
+        (`Ftrl` and `Rda` are undecided about these, and forget nothing but within a budget.)
         It happens by itself when the table runs full. With the adaptive update a feature swept
         and seen again starts with a fresh rate, and within a budget the room decides when others
         have to go; else sweeping never changes a weight.

@@ -13,6 +13,8 @@ from dwindle.registry import body_of, by_class
 from dwindle.shrinkage import feels, path_sum, shrink
 
 TINY = 1e-38  # the least scale; so that of a feature not seen yet, whose weight is 0
+OFTEN = 10  # times seen, that count for what a feature is worth
+LAST_32 = 2**32 - 1  # bits of the clock, that a cell has room for
 
 
 @by_class
@@ -51,13 +53,23 @@ def alive(update: Any, cell: Any, w: float) -> bool:
 
 
 @by_class
+def mark_seen(update: Any, cell: Any, now: float) -> None:
+    """The cell knows that its feature was seen once more, and that it was now."""
+
+
+@by_class
 def worth(update: Any, cell: Any, now: float, size: float) -> float:
     """Which cells go first when there are more than a budget allows: those that are worth less.
 
     With truncated gradient it is the pull that the weight will outlast from ``now`` on, |v| minus
-    the pull it owes, and so negative for a weight that has come to zero. What averages gradients
-    can spare what it will hardly miss: n, which is what the feature told so far, times how often
-    it was seen for each step that it is absent now.
+    the pull it owes, and so negative for a weight that has come to zero.
+
+    What averages gradients can spare what it will hardly miss: with n what a feature told so far,
+
+        n min(times seen, 10) / (1 + moments since it was seen last).
+
+    To have been seen once or several times tells whether it will be seen again. Beyond that it
+    does not count, for what was seen often and is gone to be forgotten some day.
     """
 
 
@@ -303,8 +315,7 @@ def _(update: Ftrl, shrinkage: Any, cell: Any, now: float, size: float, x: float
     w = weight_at(update, shrinkage, cell, now, size)
     cell.weight = w
     if x != 0.0:
-        cell.last = np.uint32(now)
-        cell.seen += np.uint32(1)
+        mark_seen(update, cell, now)
     return w
 
 
@@ -347,8 +358,7 @@ def _(update: Rda, shrinkage: Any, cell: Any, now: float, size: float) -> float:
 @body_of(settle, Rda)
 def _(update: Rda, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
     if x != 0.0:
-        cell.last = np.uint32(now)
-        cell.seen += np.uint32(1)
+        mark_seen(update, cell, now)
     return weight_at(update, shrinkage, cell, now, size)
 
 
@@ -369,9 +379,16 @@ def _(_update: Any, _cell: Any, _w: float) -> bool:
     return True
 
 
+@body_of(mark_seen, Ftrl, Rda)
+def _(_update: Any, cell: Any, now: float) -> None:
+    cell.last = np.uint64(now) & np.uint64(LAST_32)
+    cell.seen = min(cell.seen + 1, OFTEN)
+
+
 @body_of(worth, Ftrl, Rda)
 def _(_update: Any, cell: Any, now: float, _size: float) -> float:
-    return np.float64(cell.energy) * cell.seen / (now - cell.last + 1.0)
+    absence = (np.uint64(now) - np.uint64(cell.last)) & np.uint64(LAST_32)
+    return np.float64(cell.energy) * cell.seen / (1.0 + absence)
 
 
 @body_of(squared, Plain, Averaged, Audited, Ftrl, Rda)

@@ -16,7 +16,7 @@ from dwindle.words import counted
 
 SETTLED = {  # what a budget came to
     "gravity": "was felt by the last to go",
-    "patience": "steps were the last to go waited for, per time seen and unit told",
+    "absence": "steps, for each time seen and unit of squared gradients, were too long",
 }
 
 

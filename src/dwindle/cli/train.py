@@ -52,8 +52,7 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 @click.option("--threshold", type=float, help="Pull only weights up to this.  [default: all]")
 @click.option(
     "--max-live", type=click.IntRange(1), metavar="N",
-    help="A budget: never more than N live features. Those worth least go, each pulled to zero by "
-    "a gravity of its own.",
+    help="A budget: never more than N live features. Those worth least go.",
 )  # fmt: skip
 @click.option(
     "--memory", metavar="2GB",
