@@ -2,8 +2,8 @@
 
 Time and memory, against a table of 2^24 weights and against --sparse_weights, which holds whatever
 was seen. The gravity of each was picked out of a few on data 150 times as small; the AUC shown is
-that on other rows. *Budget* is what is advised where memory is short: FTRL-Proximal, and never
-more than so many live features.
+that on other rows. *Budget* is what is advised where memory is short, FTRL-Proximal with never more
+than so many live features, at a gravity of 1: some 50,000 fit in the memory that is aimed at.
 """
 
 from pathlib import Path

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation
+from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
 from dwindle.model import Model, load_checkpoint, save_checkpoint
 from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
 from streams import batch_of, cut, seeds, stream
@@ -148,6 +148,14 @@ def test_what_is_not_a_model_is_refused_with_a_sentence(tmp_path):
         Model.load(tmp_path / "c")
     with pytest.raises(DataError, match="there is no folder"):
         Model.of(trained()).save(tmp_path / "nowhere" / "m")
+
+
+def test_settings_that_only_another_dwindle_knows_are_refused_with_a_sentence(tmp_path):
+    model = Model.of(trained())
+    model.settings["update"]["Adaptive"]["momentum"] = 0.9
+    model.save(tmp_path / "m.parquet")
+    with pytest.raises(DataError, match="another dwindle, whose Adaptive has a momentum"):
+        load(tmp_path / "m.parquet")
 
 
 def test_a_failed_write_leaves_the_earlier_model_as_it_was(tmp_path, monkeypatch):

@@ -51,7 +51,7 @@ def test_stopping_takes_the_bar_away_though_no_run_is_finished(data, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def stopped_after(n):
+def when_made(n):
     """A question that is answered yes once so many runs are made, and where they are counted."""
     made = []
     return (lambda done, _: made.append(done)), (lambda: bool(made) and made[-1] >= n), made
@@ -61,7 +61,7 @@ def stopped_after(n):
 def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(data, tmp_path, n):
     tuning = Tuning(GRID, folds=3, jobs=1)
     whole = tune([str(data)], tmp_path / "whole", tuning)
-    on_run, stopping, made = stopped_after(n)
+    on_run, stopping, made = when_made(n)
     with pytest.raises(Halted) as halted:
         tune([str(data)], tmp_path / "m", tuning, on_run=on_run, stopping=stopping)
     assert halted.value.journal == (tmp_path / "m.tuning" if n else None)
@@ -123,7 +123,7 @@ def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
 
 
 def halted(data, model):
-    on_run, stopping, _ = stopped_after(4)
+    on_run, stopping, _ = when_made(4)
     with pytest.raises(Halted):
         tune([str(data)], model, Tuning(GRID, folds=3), on_run=on_run, stopping=stopping)
 

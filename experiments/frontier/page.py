@@ -45,8 +45,8 @@ and with as few live features, whatever the weights:
 CHOICE = """\
 ## What to choose
 
-- Memory is short, or the stream has no end: `--update ftrl --max-live N`. It ships fewer weights than FTRL does at the same gravity, and needs a part of the memory. On rcv1 RDA with a budget loses even less, on the ads much more.
-- A small model, and memory does not matter: FTRL with its gravity. Truncated gradient needs a rest to come near; it is behind on rcv1, where dividing words by their largest value does not help, and ahead on krvskp.
+- Memory is short, or the stream has no end: `--update ftrl --max-live N`. It ships fewer weights than FTRL does at the same gravity, and needs a part of the memory. RDA with a budget is as good on rcv1; on the ads RDA is behind, with a budget or without.
+- A small model, and memory does not matter: FTRL with its gravity. Truncated gradient needs a rest to come near, and stays behind on all but krvskp.
 - The paper's algorithm, with its regret bound: truncated gradient, with `--max-live N` if memory is short, and a rest at the end.
 
 ## What was tried

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle.batch import Batch, Features
 from dwindle.budget import Cut
-from dwindle.errors import DivergedError
+from dwindle.errors import DataError, DivergedError
 from dwindle.explaining import Explanation, explained
 from dwindle.learner import Learner
 from dwindle.names import Text, shown
@@ -279,7 +279,9 @@ def _recipe(ingredient: Any) -> dict[str, dict[str, Any]]:
 
 def _ingredient(recipe: Mapping[str, Mapping[str, Any]]) -> Any:
     [(name, fields)] = recipe.items()
-    cls = known_class(name)
+    cls: Any = known_class(name)
+    if unknown := fields.keys() - set(cls._fields):
+        raise DataError(f"made by another dwindle, whose {name} has a {min(unknown)}")
     return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
 
 
@@ -299,4 +301,4 @@ def _names(table: pa.Table) -> Text:
 
 
 def _column(table: pa.Table, name: str) -> NDArray[Any]:
-    return numbers(table[name]).copy()
+    return numbers(table[name])

@@ -75,13 +75,16 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
 
 
 def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of numbers."""
-    kind = column.type.to_pandas_dtype()
+    """A column of numbers, as an array of its own.
+
+    NumPy looks at how long the memory is, which a damaged file may be wrong about.
+    """
+    kind = np.dtype(column.type.to_pandas_dtype())
     parts = [
-        np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * np.dtype(kind).itemsize)
+        np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
         for chunk in column.chunks
     ]
-    return np.concatenate(parts) if parts else np.empty(0, kind)
+    return np.concatenate([np.empty(0, kind), *parts])
 
 
 def texts(column: pa.ChunkedArray) -> Text:
