@@ -5,6 +5,24 @@ import signal
 import numpy as np
 import pytest
 
+from converted import RICH
+
+
+@pytest.fixture(scope="module")
+def data(request, tmp_path_factory):
+    """A file of VW text, which is the module's ``TEXT``."""
+    path = tmp_path_factory.mktemp("data") / "train.vw"
+    path.write_bytes(request.module.TEXT)
+    return path
+
+
+@pytest.fixture
+def rich(tmp_path):
+    """VW text that says all that it has words for."""
+    path = tmp_path / "rich.vw"
+    path.write_text(RICH)
+    return path
+
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import json
 import math
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from copy import deepcopy
 from dataclasses import replace
 
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
+from budgeted import LOGISTIC, budgeted, wide
 from dwindle import (
     Adaptive,
     Averaged,
@@ -35,24 +36,15 @@ from dwindle.schedules import Schedule
 from dwindle.shrinkage import Rounding, Unshrunk
 from dwindle.stream import Reading
 from dwindle.training import Interrupted, Training, train
-from ingredients import LOSSES, UPDATES, pulls_of, rates_of
+from ingredients import UPDATES, pulls_of, rates_of
 from stopping import stopped_after
-from streams import batch_of, cut, seeds, stream
+from streams import batch_of, cut, seeds
 from test_algorithm import agree
 
-LOGISTIC = LOSSES[1]
 PULLED = [(update, 0.0) for update, _ in UPDATES]
 AVERAGED = [(Ftrl(), 0.02), (Rda(), 1e-3)]
 every_update = pytest.mark.parametrize(("update", "gravity"), PULLED + AVERAGED, ids=str)
 RATES = [0.1, Schedule(0.5, power=0.5)]
-
-
-def budgeted(update, gravity, max_live, rate=0.1, every=1):
-    return Learner(LOGISTIC.loss, Truncation(gravity, every=every), update, rate, max_live=max_live)
-
-
-def wide(seed, n_features=2000, n_examples=300):
-    return stream(seed, LOGISTIC.labels, n_features, n_examples)
 
 
 def final(learner):
@@ -227,78 +219,6 @@ def test_what_tells_something_stays_while_the_rest_comes_and_goes(update):
     assert set(map(int, learner.weights())) >= set(np.flatnonzero(np.abs(truth) > 0.5).tolist())
     assert np.mean(losses[50:]) < np.mean(losses[:2]) - 0.02
     assert 0 < np.max(gravities) < 10 * np.median(gravities)
-
-
-def energies(learner):
-    """The sum of the squared gradients of each feature held, by key."""
-    full = learner.table.cells[learner.table.cells["key"] != 0]
-    return dict(zip((full["key"] - np.uint64(1)).tolist(), full["energy"].tolist(), strict=True))
-
-
-@pytest.mark.parametrize(("update", "every"), [(Ftrl(), 1), (Rda(), 1), (Rda(), 3)], ids=str)
-@given(seed=seeds, max_live=st.integers(6, 100))
-@settings(max_examples=10)
-def test_what_averages_gradients_loses_what_told_little_seldom_and_long_ago(
-    update, every, seed, max_live
-):
-    learner = budgeted(update, 1e-3, max_live, 0.3, every)
-    times, last, cut = Counter(), {}, learner.table.cut
-
-    def checked(most):
-        before = energies(learner)
-        cut(most)
-        gone, left = before.keys() - energies(learner), before.keys() & energies(learner)
-        worth = {
-            key: n * min(times[key], 10) / (1 + learner.clock.now - last[key])
-            for key, n in before.items()
-        }
-        least = min((worth[key] for key in left), default=math.inf)
-        assert max(worth[key] for key in gone) <= least * 65 / 64  # a bin is 1/64 wide
-        for key in gone:
-            del times[key], last[key]
-
-    learner.table.cut = checked
-    for example in wide(seed, n_features=300):
-        batch = batch_of([example])
-        learner.learn(batch)
-        if example[2] > 0:
-            times.update(batch.key.tolist())
-            last |= dict.fromkeys(batch.key.tolist(), learner.clock.now)
-
-
-def with_noise(seed, n, words, once=10):
-    """Examples of some of the words and of features that come once."""
-    rng = np.random.default_rng(seed)
-    known = rng.choice(words, (n, 3))
-    new = 10**6 + seed * 10**8 + np.arange(n * once).reshape(n, once)
-    key = np.hstack([known, new]).astype(np.uint64)
-    label = np.where(known[:, 0] % 2, 1.0, -1.0)
-    return Batch.from_arrays(np.arange(n + 1) * (3 + once), key.ravel(), np.ones(key.size), label)
-
-
-@pytest.mark.parametrize("update", [Ftrl(), Rda()], ids=str)
-def test_what_was_frequent_is_held_and_forgotten_long_after_it_was_seen_last(update):
-    learner = budgeted(update, 1e-3, 300, 0.5)
-    old, young = range(50), range(50, 100)
-    learner.learn(with_noise(1, 5000, old))
-    assert set(old) <= energies(learner).keys()
-    learner.learn(with_noise(2, 500, young))
-    assert set(old) <= energies(learner).keys()
-    learner.learn(with_noise(3, 80_000, young))
-    assert set(young) <= energies(learner).keys()
-    assert set(old).isdisjoint(energies(learner))
-
-
-@pytest.mark.parametrize("update", [Ftrl(), Rda()], ids=str)
-def test_a_budget_knows_what_was_seen_lately_when_the_clock_has_outgrown_a_cell(update):
-    learner = budgeted(update, 1e-12, 300, 0.5)
-    start = 2**32 - 500
-    learner.clock.set(n_steps=start, passes=0, now=float(start), size=learner.clock.size)
-    learner.learn(with_noise(1, 400, range(20)))
-    known = energies(learner)
-    learner.learn(with_noise(2, 400, range(20)))
-    assert learner.clock.now > 2**32
-    assert all(energies(learner)[key] > known[key] for key in range(20))
 
 
 @every_update

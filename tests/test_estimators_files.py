@@ -164,7 +164,7 @@ def test_a_saved_model_predicts_the_same_when_loaded(tmp_path, classes, settings
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
     with pytest.raises(TypeError, match="a loaded model predicts and cannot go on learning"):
         loaded.partial_fit(x, y)
-    assert pickle.loads(pickle.dumps(loaded)).predict(x).tolist() == model.predict(x).tolist()  # noqa: S301
+    assert pickle.loads(pickle.dumps(loaded)).predict(x).tolist() == model.predict(x).tolist()
 
 
 def test_a_saved_model_is_one_for_the_command_line(tmp_path):

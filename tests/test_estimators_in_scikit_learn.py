@@ -134,7 +134,7 @@ def by_joblib(model):
     return joblib.load(file)
 
 
-@pytest.mark.parametrize("through", [lambda m: pickle.loads(pickle.dumps(m)), by_joblib])  # noqa: S301
+@pytest.mark.parametrize("through", [lambda m: pickle.loads(pickle.dumps(m)), by_joblib])
 @pytest.mark.parametrize(
     "settings",
     [
@@ -154,7 +154,7 @@ def test_a_pickled_estimator_predicts_and_goes_on_to_the_bit(through, settings):
         for i in range(1500, 3000, 500):
             each.partial_fit(x[i : i + 500], y[i : i + 500])
     assert same(copy.coef_, model.coef_)
-    assert copy._facts() == model._facts()  # noqa: SLF001
+    assert copy._facts() == model._facts()
 
 
 def test_names_survive_a_pickle_mapped_to_memory(tmp_path):

@@ -71,9 +71,9 @@ def test_single_precision_and_mapped_matrices_are_not_copied(tmp_path, monkeypat
 def test_read_only_data_compiles_no_kernel_again():
     x, y = data()
     model = in_order().partial_fit(x, y, classes=[0, 1])
-    compiled = len(model._panel.members[0]._learn.signatures)  # noqa: SLF001
+    compiled = len(model._panel.members[0]._learn.signatures)
     model.partial_fit(frozen(x), y)
-    assert len(model._panel.members[0]._learn.signatures) == compiled  # noqa: SLF001
+    assert len(model._panel.members[0]._learn.signatures) == compiled
 
 
 def test_a_batch_is_learned_from_as_it_is():

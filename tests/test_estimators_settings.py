@@ -16,6 +16,7 @@ from dwindle import (
     TruncatedGradientRegressor,
     Truncation,
 )
+from dwindle.cli.train import command as train_command
 from tabular import data, in_order, numbers, same
 
 # A stream comes as it comes; on the command line, --holdout alone stops early.
@@ -23,9 +24,8 @@ ONLY_HERE = {"average", "shuffle", "random_state", "early_stopping", "holdout", 
 
 
 def test_the_keywords_are_the_options_of_the_command_line():
-    from dwindle.cli.train import command  # noqa: PLC0415
 
-    defaults = command.make_context("train", ["data", "-m", "m"]).params
+    defaults = train_command.make_context("train", ["data", "-m", "m"]).params
     for name, default in TruncatedGradientRegressor().get_params().items():
         if name not in ONLY_HERE:
             assert default == defaults[name], name

@@ -79,7 +79,7 @@ def test_a_subgradient_s_weights_that_swing_around_zero_are_rounded_at_the_end()
     split = data.split("wdbc", 0, units.RANDOM)
     setting = setting_of(Line("subgradient", 10), 10, 0.05, 0.01, 0.8, 3)
     learner = units.trained([split.train], setting, units.Logistic())
-    kept, p = units._finished(learner, setting, split.test)  # noqa: SLF001  (that is what is tested)
+    kept, p = units._finished(learner, setting, split.test)
     assert len(learner) > 900
     weight = np.abs(learner.table.weights()[1])
     assert kept == (weight > 0.01 * 0.8**3 * 10 * 0.05).sum() < 300

@@ -5,18 +5,16 @@ a label each and no importance; tables have no namespaces; VW text crosses names
 Features stand in the same order everywhere: a sum of floating-point numbers depends on it.
 """
 
-import bz2
 import csv
-import gzip
 import io
 import json
-import lzma
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from compressed import COMPRESSED
 from dwindle import Truncation
 from dwindle.converting import convert
 from dwindle.model import Model
@@ -105,13 +103,6 @@ TEXTS = {
     "tsv": tsv_text,
     "jsonl": json_lines,
 }
-COMPRESSIONS = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda raw: pa.compress(raw, codec="zstd", asbytes=True),
-}
 
 
 def wide_files(rows, folder):
@@ -129,13 +120,13 @@ def wide_files(rows, folder):
         yield path
 
 
-def text_files(rows, folder, formats, compressions=tuple(COMPRESSIONS)):
+def text_files(rows, folder, formats, compressions=tuple(COMPRESSED)):
     """The rows in each of these text formats and compressions."""
     for kind in formats:
         raw = TEXTS[kind](rows)
         for end in compressions:
             path = folder / f"data.{kind}{end}"
-            path.write_bytes(COMPRESSIONS[end](raw))
+            path.write_bytes(COMPRESSED[end](raw))
             yield path
 
 
@@ -147,7 +138,7 @@ def agree(paths, **reading):
         expected = expected or found
         assert len(found[0]) > 5
         assert found == expected, path.name
-        if path.suffix not in COMPRESSIONS:
+        if path.suffix not in COMPRESSED:
             lists = path.with_name(path.name + ".lists.arrow")
             convert([str(path)], str(lists), Reading(**reading))
             assert model(lists) == expected, path.name

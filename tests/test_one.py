@@ -80,6 +80,10 @@ def state(learner):
     )
 
 
+def first_of(do, make_batch):
+    return do(make_batch())[0]
+
+
 @pytest.mark.parametrize("make", LEARNERS)
 @settings(max_examples=40)
 @given(stream=st.lists(examples, max_size=12))
@@ -88,10 +92,10 @@ def test_one_by_one_is_a_batch_to_the_bit(make, stream):
     one_by_one, batched = make(), make()
     for x, label, importance in stream:
         batch = partial(Batch.from_dicts, [x], [label], [importance])
-        learned = outcome(lambda: one_by_one.learn_one(x, label, importance))  # noqa: B023
-        assert learned == outcome(lambda: batched.learn(batch())[0])  # noqa: B023
-        predicted = outcome(lambda: one_by_one.predict_one(x))  # noqa: B023
-        assert predicted == outcome(lambda: batched.predict(batch())[0])  # noqa: B023
+        learned = outcome(partial(one_by_one.learn_one, x, label, importance))
+        assert learned == outcome(partial(first_of, batched.learn, batch))
+        predicted = outcome(partial(one_by_one.predict_one, x))
+        assert predicted == outcome(partial(first_of, batched.predict, batch))
         assert state(one_by_one) == state(batched)
 
 
@@ -248,7 +252,7 @@ def test_labels_that_fit_are_not_remembered_for_ever():
     learner = Learner(Poisson(), Unshrunk(), Plain(), 1e-9)
     for count in range(1000):
         learner.learn_one({"a": 1}, count)
-    assert len(learner._one.fitting) <= 64  # noqa: SLF001
+    assert len(learner._one.fitting) <= 64
 
 
 def test_a_run_that_diverges_one_by_one_is_stopped_with_a_sentence():
@@ -263,7 +267,7 @@ def test_a_run_that_diverges_one_by_one_is_stopped_with_a_sentence():
 
 
 def pickled(learner):
-    return pickle.loads(pickle.dumps(learner))  # noqa: S301
+    return pickle.loads(pickle.dumps(learner))
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])

@@ -1,9 +1,6 @@
 """Later passes come from a cache, to the bit, if there is room for one."""
 
-import bz2
-import gzip
 import json
-import lzma
 import os
 import resource
 import signal
@@ -16,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from compressed import COMPRESSED
 from dwindle import DivergedError, Learner, Plain, Squared, Truncation
 from dwindle.cache import Again
 from dwindle.hashing import key_of
@@ -25,20 +23,8 @@ from repeated import SHRINKAGE, SMALL, TEXTS, bits, command, dwindle, fitted, ro
 
 pytestmark = pytest.mark.usefixtures("temporary")
 
-COMPRESSED = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda raw: pa.compress(raw, codec="zstd", asbytes=True),
-}
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_bytes(vw_text(list(rows())))
-    return path
+TEXT = vw_text(list(rows()))
 
 
 def uncached(path, passes, shrinkage=SHRINKAGE, reading=SMALL):

@@ -16,11 +16,7 @@ from repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text
 pytestmark = pytest.mark.usefixtures("temporary")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_bytes(vw_text(list(rows())))
-    return path
+TEXT = vw_text(list(rows()))
 
 
 @pytest.mark.parametrize("every", [2, 7])

@@ -17,11 +17,7 @@ from stopping import stopped_after
 pytestmark = pytest.mark.usefixtures("temporary")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_bytes(vw_text(list(rows())))
-    return path
+TEXT = vw_text(list(rows()))
 
 
 @pytest.mark.parametrize("holdout", [None, 5, "file"])

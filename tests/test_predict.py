@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from dwindle import Learner
 from dwindle.model import Model
@@ -15,11 +16,7 @@ UMASK = os.umask(0o022)
 os.umask(UMASK)
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_text(lines())
-    return path
+TEXT = lines().encode()
 
 
 def test_predictions_keep_the_order_and_the_tags(data, tmp_path):
@@ -82,7 +79,6 @@ def test_a_model_saved_from_python_serves_the_command_line(data, tmp_path):
 
 
 def test_evaluate_prints_what_scikit_learn_computes(data, tmp_path):
-    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score  # noqa: PLC0415
 
     fitted([data], tmp_path)
     found = json.loads(dwindle("evaluate", tmp_path / "m.parquet", data, "--json").stdout)

@@ -95,9 +95,9 @@ def test_without_gravity_the_plain_update_is_river_s_linear_regression():
     ours = TruncatedGradientRegressor(update="plain", rate=0.01)
     theirs = linear_model.LinearRegression(optim.SGD(0.01), intercept_lr=0.01)
     scaler = preprocessing.StandardScaler()
-    for x, y in datasets.TrumpApproval():
-        scaler.learn_one(x)
-        x = scaler.transform_one(x)  # noqa: PLW2901
+    for raw, y in datasets.TrumpApproval():
+        scaler.learn_one(raw)
+        x = scaler.transform_one(raw)
         assert ours.predict_one(x) == pytest.approx(theirs.predict_one(x), abs=1e-4)
         ours.learn_one(x, y)
         theirs.learn_one(x, y)

@@ -12,12 +12,7 @@ from dwindle.stream import Reading
 from dwindle.training import Training, train
 from telling import dwindle, fitted, lines
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_text(lines())
-    return path
+TEXT = lines().encode()
 
 
 def test_a_label_that_the_loss_cannot_use_is_told_with_its_line(tmp_path):

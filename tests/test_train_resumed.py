@@ -15,12 +15,7 @@ from dwindle.training import Interrupted, Training, train
 from stopping import stopped_after
 from telling import SETTINGS, dwindle, fitted, lines
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_text(lines())
-    return path
+TEXT = lines().encode()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
@@ -132,7 +127,7 @@ def test_killed_at_twenty_random_moments_and_resumed_the_model_is_the_same_to_th
         sys.executable, "-m", "dwindle", "train", long_data, "-m", part, *LONG,
         "--checkpoint-every", "1000", "--resume",
     ]  # fmt: skip
-    rng = random.Random(0)  # noqa: S311
+    rng = random.Random(0)
     kills = 0
     for _ in range(20):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)

@@ -9,6 +9,7 @@ import pytest
 
 import planted
 from dwindle import Squared
+from dwindle.cli.train import command as train_command
 from dwindle.grids import Setting
 from dwindle.model import Model
 from dwindle.tuning import Tuned, Tuning, tune
@@ -19,11 +20,7 @@ from tuned import EXAMPLES, FAST, GRID, RUNS, command_in, dwindle
 pytestmark = pytest.mark.usefixtures("signals_as_before")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_text(planted.vw(EXAMPLES))
-    return path
+TEXT = planted.vw(EXAMPLES).encode()
 
 
 @pytest.mark.parametrize(
@@ -56,9 +53,8 @@ def test_the_command_that_is_printed_makes_the_same_model_to_the_bit(
 
 
 def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
-    from dwindle.cli.train import command  # noqa: PLC0415
 
-    usual = {option.name: option.default for option in command.params}
+    usual = {option.name: option.default for option in train_command.params}
     said = Setting()._asdict()
     assert said.pop("rate") == usual_rate(Adaptive())
     assert {name: said[name] for name in said} == {

@@ -14,11 +14,7 @@ from tuned import EXAMPLES, FAST, GRID, command_in, dwindle
 pytestmark = pytest.mark.usefixtures("signals_as_before")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_text(planted.vw(EXAMPLES))
-    return path
+TEXT = planted.vw(EXAMPLES).encode()
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,7 @@ from tuned import EXAMPLES, FAST, GRID, RUNS, dwindle
 pytestmark = pytest.mark.usefixtures("signals_as_before")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "train.vw"
-    path.write_text(planted.vw(EXAMPLES))
-    return path
+TEXT = planted.vw(EXAMPLES).encode()
 
 
 def test_who_asks_again_a_moment_later_does_not_wait():

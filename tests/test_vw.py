@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import reference_parsers as reference
 from dwindle.formats import vw
-from vw_lines import anything, block, check, namespaces, numbers, parse
+from vw_lines import block, check, everything, namespaces, numbers, parse
 
 INTERACTIONS = (("f", "g"), ("f", "f"), ("", "f"), ("g", "f", "g"), ("f", "f", "f"), ("", "g", "ü"))
 
 
-@given(anything, st.sampled_from([1, 7]))
+@given(everything, st.sampled_from([1, 7]))
 @example(b"\xef\xbb\xbf1 | a", 1)
 @example(b"\xef\xbb\xbf1 | a", 7)
 @example(b"1 | a\r\n\r\n1 | b\r", 1)
@@ -26,19 +26,19 @@ def test_the_kernel_reads_what_the_reference_reads(data, line):
     check(data, line)
 
 
-@given(anything)
+@given(everything)
 @example(b"1 |f a:2 b |g c |f d:1e-30 |g e:1e-30 | x\n")
 @example(b"1 |f a:1e30 |g b:1e30\n1 |f a:1e20 |g b\n")
 def test_products_of_namespaces_are_those_of_the_reference(data):
     check(data, interactions=INTERACTIONS)
 
 
-@given(anything, st.frozensets(st.sampled_from(["", "f", "g", "h", "\udcff"])))
+@given(everything, st.frozensets(st.sampled_from(["", "f", "g", "h", "\udcff"])))
 def test_ignored_namespaces_are_checked_and_left_out(data, ignore):
     check(data, ignore=ignore, interactions=INTERACTIONS[:2])
 
 
-@given(anything, st.integers(0, 60))
+@given(everything, st.integers(0, 60))
 def test_lines_are_read_alike_wherever_the_text_is_cut_into_blocks(data, at):
     at = data.find(b"\n", at) + 1
     one, rest = block(data[:at]), block(data[at:], 1 + data[:at].count(b"\n"))

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import reference_parsers as reference
+from damaged import anything
 from dwindle.formats import vw
 from dwindle.formats.block import Block
 
@@ -83,19 +84,5 @@ def lines(draw):
 
 
 texts = st.lists(lines(), max_size=4).map("\n".join).map(str.encode)
-pieces = st.sampled_from(
-    [b"\0", b"\r", b"\n", b"\r\n", b" ", b"\t", b":", b"|", b"'", b"\xff", b"9"]
-)
-
-
-@st.composite
-def mutations(draw):
-    data = bytearray(draw(texts))
-    for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, len(data)))
-        data[at : at + draw(st.integers(0, 2))] = draw(pieces)
-    return bytes(data)
-
-
-scraps = st.lists(st.sampled_from([bytes([b]) for b in b"|||:: \t\n\r1.-+e'af"]), max_size=40)
-anything = st.one_of(texts, mutations(), scraps.map(b"".join), st.binary(max_size=60))
+pieces = [b"\0", b"\r", b"\n", b"\r\n", b" ", b"\t", b":", b"|", b"'", b"\xff", b"9"]
+everything = anything(texts, pieces, b"|||:: \t\n\r1.-+e'af")

@@ -54,7 +54,7 @@ def _environment(module: str, constants: list[Any], name: str) -> Environment:
     known = lookup_environment(name)
     if known is None:
         # Where it is looked up: Numba has no other door, and its `_rebuild_env` writes there too.
-        known = Environment._memo[name] = Environment({"__name__": module})  # noqa: SLF001
+        known = Environment._memo[name] = Environment({"__name__": module})  # noqa: SLF001  (as above)
         known.consts[:], known.env_name = constants, name
     return known
 

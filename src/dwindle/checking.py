@@ -46,13 +46,15 @@ def check_budget(max_live: int | None, shrinkage: Any, update: Any) -> None:
         )
 
 
+def _is_t1(shrinkage: Any) -> bool:
+    return isinstance(shrinkage, Truncation | Unshrunk)
+
+
 def _check_dual(update: Ftrl | Rda, shrinkage: Any) -> None:
     """What is pulled is the sum of the gradients, by T1."""
     name = type(update).__name__
-    if not isinstance(shrinkage, Truncation | Unshrunk):
-        raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
-            f"{name} knows only Truncation, got {shrinkage}"
-        )
+    if not _is_t1(shrinkage):
+        raise ValueError(f"{name} knows only Truncation, got {shrinkage}")
     if getattr(shrinkage, "threshold", np.inf) != np.inf:
         raise ValueError(f"{name} has no threshold, got {shrinkage}")
     if isinstance(update, Ftrl) and shrinkage.every != 1:
@@ -61,8 +63,8 @@ def _check_dual(update: Ftrl | Rda, shrinkage: Any) -> None:
 
 def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:
     """The mean of the weights is known in closed form in the theorem's setting alone."""
-    if not isinstance(shrinkage, Truncation | Unshrunk):
-        raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
+    if not _is_t1(shrinkage):
+        raise ValueError(
             f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
         )
     if shrinkage.every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:

@@ -53,8 +53,8 @@ class Learner:
     def __init__(
         self,
         loss: Any = Logistic(),  # noqa: B008  (NamedTuples are immutable)
-        shrinkage: Any = Truncation(),  # noqa: B008
-        update: Any = Adaptive(),  # noqa: B008
+        shrinkage: Any = Truncation(),  # noqa: B008  (likewise)
+        update: Any = Adaptive(),  # noqa: B008  (likewise)
         rate: float | Schedule | None = None,
         *,
         intercept: bool = True,
