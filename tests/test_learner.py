@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dwindle import (
     Adaptive,
@@ -175,6 +177,23 @@ def test_one_bad_label_refuses_the_whole_batch():
     with pytest.raises(DataError, match="example 2: with Logistic a label must be -1 or 1, got 3"):
         learner.learn(Batch.from_dicts([{"a": 1}] * 4, [1, -1, 3, 1]))
     assert learner.n_steps == 0
+
+
+LABELS = st.sampled_from([-1.0, 1.0, 0.0, 0.5, 2.0, -3.0])
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), ClippedSquared(), Poisson()], ids=str)
+@given(st.lists(st.tuples(LABELS, st.sampled_from([0.0, 1.0])), min_size=1))
+def test_the_first_label_that_counts_and_does_not_fit_is_named(loss, examples):
+    label, importance = np.array(examples, np.float32).T
+    fits = loss.accepts(label)
+    unfit = [i for i in range(len(label)) if importance[i] and not fits[i]]
+    batch = Batch.from_dicts([{"a": 1}] * len(label), label, importance)
+    if unfit:
+        with pytest.raises(DataError, match=f"^example {unfit[0]}: .* got {label[unfit[0]]:g}$"):
+            Learner(loss).learn(batch)
+    else:
+        Learner(loss).learn(batch)
 
 
 def test_a_label_that_will_not_be_learned_from_is_not_looked_at():

@@ -9,12 +9,16 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dwindle.errors import DataError
+from dwindle.formats.scan import size_of
 from dwindle.stream import Position, Reading, read, size
 from dwindle.training import Training, train
 
@@ -209,3 +213,15 @@ def test_a_reading_may_be_closed_by_a_thread_that_it_would_wait_for():
         [sys.executable, "-c", OWN], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stdout == "closed\n", done.stderr
+
+
+@given(st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b"\0", b" ", b"\t", b"|", b"a" * 30])))
+def test_what_a_block_holds_is_counted_as_python_counts_it(parts):
+    text = b"".join([*parts, b"."])
+    found = size_of(np.frombuffer(text, np.uint8))
+    lines = text.split(b"\n")
+    assert found.lines == len(lines)
+    assert found.separators == text.count(b" ") + text.count(b"\t")
+    assert found.bars == text.count(b"|")
+    ended = [line.removesuffix(b"\r") for line in lines[:-1]] + lines[-1:]
+    assert found.odd == any(b"\0" in line or b"\r" in line for line in ended)

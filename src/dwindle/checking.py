@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle import kernels
 from dwindle.errors import DataError
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk
@@ -81,7 +82,12 @@ def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:
 def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
     """Refuse, by its place, a label that the loss is not defined for."""
     accepts = getattr(loss, "accepts", None)
-    bad = np.False_ if accepts is None else ~accepts(label) & (importance > 0)
+    if accepts is None:
+        return
+    n, *found = kernels.two_labels(label, importance)
+    if n <= len(found) and accepts(np.array(found[:n], np.float32)).all():
+        return
+    bad = ~accepts(label) & (importance > 0)
     if bad.any():
         i = int(np.argmax(bad))
         name = type(loss).__name__

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, int64, uint64
 
-from dwindle._jit import helper, kernel, prefetch, teach
+from dwindle._jit import helper, kernel, locked, prefetch, teach
 from dwindle.losses import slope, value
 from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
 from dwindle.updates import (
@@ -29,7 +29,7 @@ from dwindle.updates import (
 teach(value, slope, shrink, lags, feels, path_sum)
 teach(weight_at, settle, mark_seen, squared, step, exported, alive, worth)
 
-AHEAD = uint64(64)  # features between the one at hand and the one whose cache line is asked for
+AHEAD = uint64(32)  # features between the one at hand and the one whose cache line is asked for
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
 SIX, LAST_SIX = uint64(6), uint64(63)  # 2^6 bits are a word
@@ -187,6 +187,32 @@ def learn(
                 settle(update, shrinkage, cell, pulled[at], size, 0.0)
             step(update, cell, pace, s, x[k] * spread)
     return len(label), at, n_fresh
+
+
+# As short as these are, to let go of the interpreter's lock and wait for it would take longer.
+
+
+@locked
+def longest(start: Any, importance: Any) -> tuple[int, int]:
+    """The most features of an example that counts, and which is the first with so many."""
+    n, first = 0, 0
+    for i in range(len(importance)):
+        if start[i + 1] - start[i] > n and importance[i] > 0.0:
+            n, first = start[i + 1] - start[i], i
+    return n, first
+
+
+@locked
+def two_labels(label: Any, importance: Any) -> tuple[int, Any, Any]:
+    """How many different labels count, 3 if there are more than two, and the first two of them."""
+    n, first, second = 0, np.float32(np.nan), np.float32(np.nan)
+    for i in range(len(label)):
+        if not ((label[i] == first) | (label[i] == second) | (importance[i] <= 0.0)):
+            first, second = (label[i], second) if n == 0 else (first, label[i])
+            n += 1
+            if n == 3:
+                break
+    return n, first, second
 
 
 @kernel

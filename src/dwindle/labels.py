@@ -89,9 +89,9 @@ def _map(label: Any, importance: Any, value: Any, sign: Any, mapped: Any) -> boo
     for i in range(len(label)):
         mapped[i] = label[i]
         unknown = importance[i] > 0.0
-        for k in range(len(value)):
-            if label[i] == value[k]:
-                mapped[i] = sign[k]
-                unknown = False
+        for k in range(len(value)):  # without a branch for each label, which cannot be predicted
+            is_it = label[i] == value[k]
+            mapped[i] = sign[k] if is_it else mapped[i]
+            unknown &= not is_it
         n_unknown += unknown
     return n_unknown == 0

@@ -140,7 +140,7 @@ class Learner:
         label, importance = self.lessons(batch)
         base = _base(batch)
         prediction = np.zeros(batch.n_examples)
-        longest = self._longest(batch)
+        longest = self._longest(batch, importance)
         slots, fresh = np.empty(longest, np.uint64), np.empty(0, np.int64)
         with Held() as interrupt:
             i = 0
@@ -150,18 +150,14 @@ class Learner:
                 i = self._go_on(batch, i, label, importance, base, slots, fresh, prediction)
         return prediction
 
-    def _longest(self, batch: Batch) -> int:
+    def _longest(self, batch: Batch, importance: NDArray[np.float32]) -> int:
         """The most features of an example; refused if the budget does not allow them."""
-        n = np.diff(batch.start)
-        if batch.importance is not None:
-            n = np.where(batch.importance > 0, n, 0)  # the others do not enter
-        longest = int(n.max(initial=0))
-        if longest > self.table.max_live:
+        n, first = kernels.longest(batch.start, importance)
+        if n > self.table.max_live:
             raise DataError(
-                f"the example has {longest:,} features, more than max_live = {self.max_live:,}",
-                int(n.argmax()),
+                f"the example has {n:,} features, more than max_live = {self.max_live:,}", first
             )
-        return longest
+        return int(n)
 
     def _go_on(
         self,

@@ -106,14 +106,17 @@ class LabelCounts:
 
 @compiled
 def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
-    """Each value has the weight of its labels added; returns how many that count are of none."""
+    """Each value has the weight of its labels added; returns how many that count are of none.
+
+    Without a branch for each label, which cannot be predicted.
+    """
     n_others = 0
     for i in range(len(label)):
         other = importance[i] > 0.0
         for k in range(len(value)):
-            if label[i] == value[k]:
-                weight[k] += importance[i]
-                other = False
+            is_it = label[i] == value[k]
+            weight[k] += importance[i] * is_it
+            other &= not is_it
         n_others += other
     return n_others
 

@@ -205,7 +205,7 @@ def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Ite
 
 def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
     """The lines of a file, as many whole ones at a time as fit in ``size`` bytes, at least one."""
-    from dwindle.formats.scan import last_line, n_lines  # noqa: PLC0415  (it imports Numba)
+    from dwindle.formats.scan import last_line, size_of  # noqa: PLC0415  (it imports Numba)
 
     memory = Memory()
     rest, line = b"", 1
@@ -218,8 +218,9 @@ def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
         whole = last_line(text[len(rest) : end])
         if whole:  # else a line longer than a block: go on to its end
             whole += len(rest)
-            yield Block(text[:whole], source, line, memory=memory)
-            line += n_lines(text[:whole])
+            held = size_of(text[:whole])
+            yield Block(text[:whole], source, line, memory=memory, size=held)
+            line += held.lines - 1
         rest = text[whole:end].tobytes()  # a copy, so that the text can be used again
     if rest:
         yield Block(np.frombuffer(rest, np.uint8), source, line, memory=memory)

@@ -12,6 +12,19 @@ from dwindle.errors import DataError, DivergedError
 from dwindle.formats.memory import Memory
 
 
+class Size(NamedTuple):
+    """What a block holds at most.
+
+    ``odd`` says that some line has a NUL, or a carriage return before its end. Without one, no line
+    need be searched for them.
+    """
+
+    lines: int
+    separators: int  # spaces and tabs: there is one before each feature
+    bars: int
+    odd: bool
+
+
 class Block(NamedTuple):
     """Whole lines of a text source: the last line may lack its newline only at the source's end."""
 
@@ -20,6 +33,7 @@ class Block(NamedTuple):
     line: int = 1  # the number of the block's first line
     end: int = 0  # bytes of the source, compressed as it is, read by the block's end
     memory: Memory = Memory()  # for what is parsed; blocks of one source share it
+    size: Size | None = None  # if it is known
 
 
 class BadLine(NamedTuple):

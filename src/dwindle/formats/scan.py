@@ -8,7 +8,7 @@ Positions are offsets into the text, and a range of bytes goes up to, not includ
 
 import functools
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from dwindle._jit import compiled_with, helper, inlined
-from dwindle.formats.block import Block
+from dwindle.formats.block import Block, Size
 
 # Compiles a kernel that reads text: these are the files that it may call into.
 _HERE = Path(__file__).parent
@@ -45,33 +45,22 @@ MARGIN = 128
 # Lines
 
 
-class Size(NamedTuple):
-    """Bounds on what a block holds.
+def opened(block: Block) -> tuple[NDArray[np.uint8], int, Size]:
+    """The block's bytes, where the text begins, and bounds on what it holds.
 
-    ``odd`` says that some line has a NUL, or a carriage return before its end. Without one, no line
-    need be searched for them.
-    """
-
-    lines: int
-    separators: int  # spaces and tabs: there is one before each feature
-    bars: int
-    odd: bool
-
-
-def opened(block: Block) -> tuple[NDArray[np.uint8], int]:
-    """The block's bytes and where the text begins: after the byte order mark, if line 1 has one.
-
-    They are read-only, because to Numba a writable array is another type.
+    It begins after the byte order mark, if line 1 has one. The bytes are read-only, because to
+    Numba a writable array is another type.
     """
     data = np.ascontiguousarray(block.data, np.uint8)[:]
     data.flags.writeable = False
-    return data, 3 if block.line == 1 and data[:3].tobytes() == b"\xef\xbb\xbf" else 0
+    begin = 3 if block.line == 1 and data[:3].tobytes() == b"\xef\xbb\xbf" else 0
+    return data, begin, block.size or size_of(data)
 
 
 def size_of(data: NDArray[np.uint8]) -> Size:
-    """Bounds on what the block holds."""
-    lines, separators, bars, doubtful = _counts(data.ctypes.data, len(data))
-    return Size(lines + 1, separators, bars, bool(doubtful) and _is_odd(data))
+    """Bounds on what a block of these bytes holds."""
+    n_newlines, *others = _counts(data.ctypes.data, len(data))
+    return Size(n_newlines + 1, *others)
 
 
 @text_kernel
@@ -81,15 +70,6 @@ def last_line(data: Any) -> int:
     while n > 0 and data[n - 1] != NEWLINE:
         n -= 1
     return n
-
-
-@text_kernel
-def _is_odd(data: Any) -> bool:
-    n = len(data)
-    odd = 0
-    for i in range(n - 1):
-        odd += (data[i] == 0) | ((data[i] == RETURN) & (data[i + 1] != NEWLINE))
-    return odd > 0 or data[n - 1] == 0
 
 
 def _load(width: int, result: Any) -> Any:
@@ -166,43 +146,29 @@ ends: Any = _mask(SPACE, COLON, BAR)  # of a name or value: a blank, a control c
 newlines: Any = _mask(None, NEWLINE)
 _separators: Any = _mask(None, SPACE, TAB)
 _bars: Any = _mask(None, BAR)
-_doubtful: Any = _mask(None, 0, RETURN)
+_nuls: Any = _mask(None, 0)
+_returns: Any = _mask(None, RETURN)
 
 
 @text_kernel
-def _counts(text: int, end: int) -> tuple[int, int, int, int]:
-    """How many newlines, separators, bars, and NULs or carriage returns there are."""
-    n_newlines, n_separators, n_bars, n_doubtful = 0, 0, 0, 0
-    whole = end & ~63
+def _counts(text: int, end: int) -> tuple[int, int, int, bool]:
+    """How many newlines, separators and bars there are, and whether it is odd: see `Size`."""
+    n_newlines, n_separators, n_bars = 0, 0, 0
+    odd = uint64(0)
+    whole = (end - 1) & ~63
     for i in range(0, whole, 64):
         n_newlines += n_set(newlines(text + i))
         n_separators += n_set(_separators(text + i))
         n_bars += n_set(_bars(text + i))
-        n_doubtful += n_set(_doubtful(text + i))
+        odd |= _nuls(text + i) | (_returns(text + i) & ~newlines(text + i + 1))
     for i in range(whole, end):
         c = byte(text + i)
         n_newlines += c == NEWLINE
         n_separators += c in (SPACE, TAB)
         n_bars += c == BAR
-        n_doubtful += c in (0, RETURN)
-    return n_newlines, n_separators, n_bars, n_doubtful
-
-
-@text_kernel
-def _n_lines(text: int, end: int) -> int:
-    whole = end & ~63
-    n = 0
-    for i in range(0, whole, 64):
-        n += n_set(newlines(text + i))
-    for i in range(whole, end):
-        n += byte(text + i) == NEWLINE
-    return n
-
-
-def n_lines(data: NDArray[np.uint8]) -> int:
-    """How many lines end."""
-    n: int = _n_lines(data.ctypes.data, len(data))
-    return n
+        is_lone = c == RETURN and i + 1 < end and byte(text + i + 1) != NEWLINE
+        odd |= uint64(c == 0 or is_lone)
+    return n_newlines, n_separators, n_bars, odd != uint64(0)
 
 
 put = _store(8)

@@ -40,7 +40,6 @@ from dwindle.formats.scan import (
     lowest,
     oddity,
     opened,
-    size_of,
     skip_blank,
     text_kernel,
     token_end,
@@ -80,8 +79,7 @@ def parse(
     if interactions or ignore:
         option = "interactions" if interactions else "ignore"
         raise ValueError(f"{option}: svmlight has no namespaces (VW text has)")
-    data, begin = opened(block)
-    size = size_of(data)
+    data, begin, size = opened(block)
     rows = Rows(
         start=block.memory.empty(size.lines + 1, np.int64),
         label=block.memory.empty(size.lines, np.float32),

@@ -16,7 +16,7 @@ from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import listed, room_for, unsure_numbers
 from dwindle.formats.memory import Memory
 from dwindle.formats.numerals import known_numbers
-from dwindle.formats.scan import ROOM_FOR_STOPS, UNSURE, opened, size_of
+from dwindle.formats.scan import ROOM_FOR_STOPS, UNSURE, opened
 from dwindle.formats.spans import Spans, Tags
 from dwindle.formats.vw_faults import why
 from dwindle.formats.vw_lines import MOST_SEEN, SEEN_SIZE, Members, Plan, Rows, read
@@ -41,9 +41,8 @@ def parse(
     data.vw:2: scale of nothing in '|f:': write '|f', or a number after ':'
     """
     plan = _plan(interactions, ignore)
-    data, begin = opened(block)
+    data, begin, size = opened(block)
     text, end = data.ctypes.data, len(data)
-    size = size_of(data)
     members = Members(
         block.memory.empty(size.separators if interactions else 0, np.int64),
         np.zeros(len(plan.crossed) + 1, np.int64),
