@@ -5,12 +5,14 @@ medians, with the least and the most of a round.
 """
 
 import argparse
+import compileall
 import json
 import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import dwindle
 from benchmarks import screen
 from benchmarks.results import about, as_json
 from dwindle.files import replacing
@@ -35,6 +37,7 @@ def main() -> None:
         "workloads": [],
     }
     screen.show_about(results["about"])
+    compileall.compile_dir(Path(dwindle.__file__).parent, quiet=1)  # as pip does when it installs
     for name in given.name or WORKLOADS:
         workload = import_module(f"benchmarks.{name}")
         size = workload.SMALL if given.small else workload.FULL

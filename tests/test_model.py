@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
-from dwindle.model import Model, load_checkpoint, save_checkpoint
+from dwindle.model import Model, heaviest_first, load_checkpoint, save_checkpoint
 from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
 from streams import batch_of, cut, seeds, stream
 
@@ -53,6 +54,13 @@ def test_pandas_reads_the_same_weights_heaviest_first(tmp_path):
     assert list(frame.columns) == ["namespace", "feature", "id", "weight"]
     assert dict(zip(frame.feature, frame.weight, strict=True)) == learner.weights()
     assert (frame.weight.abs().diff()[1:] <= 0).all()
+
+
+@given(st.dictionaries(st.integers(0, 50), st.sampled_from([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 3.0])))
+def test_features_of_equal_weight_stand_in_the_order_of_their_keys(weights):
+    key, weight = np.array(list(weights), np.uint64), np.array(list(weights.values()))
+    order = heaviest_first(key, weight)
+    assert key[order].tolist() == sorted(weights, key=lambda k: (-abs(weights[k]), k))
 
 
 def test_namespaces_have_a_column_of_their_own(tmp_path):

@@ -159,8 +159,14 @@ class Model:
 
 def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
     """The order of features by weight, then by key: not by where a table happens to keep them."""
-    order = np.argsort(key)
-    return order[np.argsort(-np.abs(weight[order]), kind="stable")]
+    size = np.abs(weight)
+    order = np.argsort(-size)  # in half the time of one that keeps those of equal weight in order
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] = size[order[1:]] == size[order[:-1]]
+    tied[:-1] |= tied[1:]
+    some = order[tied]
+    order[tied] = some[np.lexsort((key[some], -size[some]))]
+    return order
 
 
 def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
