@@ -82,10 +82,10 @@ def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:
 def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
     """Refuse, by its place, a label that the loss is not defined for."""
     accepts = getattr(loss, "accepts", None)
-    if accepts is None:
+    if accepts is None or not len(label):
         return
-    n, *found = kernels.two_labels(label, importance)
-    if n <= len(found) and accepts(np.array(found[:n], np.float32)).all():
+    two = label[[0, int(np.argmax(label != label[0]))]]  # as a rule there are no others
+    if accepts(two).all() and not kernels.n_others(label, importance, *two):
         return
     bad = ~accepts(label) & (importance > 0)
     if bad.any():

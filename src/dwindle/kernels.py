@@ -203,16 +203,12 @@ def longest(start: Any, importance: Any) -> tuple[int, int]:
 
 
 @locked
-def two_labels(label: Any, importance: Any) -> tuple[int, Any, Any]:
-    """How many different labels count, 3 if there are more than two, and the first two of them."""
-    n, first, second = 0, np.float32(np.nan), np.float32(np.nan)
+def n_others(label: Any, importance: Any, first: Any, second: Any) -> int:
+    """How many labels count and are neither of these two."""
+    n = 0
     for i in range(len(label)):
-        if not ((label[i] == first) | (label[i] == second) | (importance[i] <= 0.0)):
-            first, second = (label[i], second) if n == 0 else (first, label[i])
-            n += 1
-            if n == 3:
-                break
-    return n, first, second
+        n += (label[i] != first) & (label[i] != second) & (importance[i] > 0.0)
+    return n
 
 
 @kernel
