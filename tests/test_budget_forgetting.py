@@ -9,11 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from budgeted import budgeted, wide
-from dwindle import (
-    Batch,
-    Ftrl,
-    Rda,
-)
+from dwindle import Batch, Ftrl, Rda
 from streams import batch_of, seeds
 
 

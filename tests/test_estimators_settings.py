@@ -24,7 +24,6 @@ ONLY_HERE = {"average", "shuffle", "random_state", "early_stopping", "holdout", 
 
 
 def test_the_keywords_are_the_options_of_the_command_line():
-
     defaults = train_command.make_context("train", ["data", "-m", "m"]).params
     for name, default in TruncatedGradientRegressor().get_params().items():
         if name not in ONLY_HERE:

@@ -7,15 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from dwindle import (
-    Adaptive,
-    Averaged,
-    Batch,
-    Learner,
-    Logistic,
-    Plain,
-    Truncation,
-)
+from dwindle import Adaptive, Averaged, Batch, Learner, Logistic, Plain, Truncation
 
 
 @pytest.mark.parametrize("update", [Plain(), Adaptive(), Averaged()], ids=str)

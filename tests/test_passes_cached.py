@@ -22,8 +22,6 @@ from dwindle.stream import Reading, read
 from repeated import SHRINKAGE, SMALL, TEXTS, bits, command, dwindle, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
-
-
 TEXT = vw_text(list(rows()))
 
 

@@ -14,8 +14,6 @@ from dwindle.training import Training, train
 from repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
-
-
 TEXT = vw_text(list(rows()))
 
 

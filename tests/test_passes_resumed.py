@@ -15,8 +15,6 @@ from repeated import OVERFIT, command, dwindle, rows, vw_text
 from stopping import stopped_after
 
 pytestmark = pytest.mark.usefixtures("temporary")
-
-
 TEXT = vw_text(list(rows()))
 
 

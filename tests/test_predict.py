@@ -79,7 +79,6 @@ def test_a_model_saved_from_python_serves_the_command_line(data, tmp_path):
 
 
 def test_evaluate_prints_what_scikit_learn_computes(data, tmp_path):
-
     fitted([data], tmp_path)
     found = json.loads(dwindle("evaluate", tmp_path / "m.parquet", data, "--json").stdout)
     y = np.array([int(line.split()[0]) for line in data.read_text().splitlines()])

@@ -18,8 +18,6 @@ from test_screen import Terminal, left_on
 from tuned import EXAMPLES, FAST, GRID, RUNS, command_in, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")
-
-
 TEXT = planted.vw(EXAMPLES).encode()
 
 
@@ -53,7 +51,6 @@ def test_the_command_that_is_printed_makes_the_same_model_to_the_bit(
 
 
 def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
-
     usual = {option.name: option.default for option in train_command.params}
     said = Setting()._asdict()
     assert said.pop("rate") == usual_rate(Adaptive())

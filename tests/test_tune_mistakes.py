@@ -12,8 +12,6 @@ from dwindle.tuning import Tuning, tune
 from tuned import EXAMPLES, FAST, GRID, command_in, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")
-
-
 TEXT = planted.vw(EXAMPLES).encode()
 
 

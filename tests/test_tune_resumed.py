@@ -15,8 +15,6 @@ from test_screen import Terminal, left_on
 from tuned import EXAMPLES, FAST, GRID, RUNS, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")
-
-
 TEXT = planted.vw(EXAMPLES).encode()
 
 

@@ -115,7 +115,7 @@ def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
         other = importance[i] > 0.0
         for k in range(len(value)):
             is_it = label[i] == value[k]
-            weight[k] += importance[i] * is_it
+            weight[k] += importance[i] if is_it else 0.0
             other &= not is_it
         n_others += other
     return n_others

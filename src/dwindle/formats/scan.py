@@ -155,7 +155,7 @@ def _counts(text: int, end: int) -> tuple[int, int, int, bool]:
     """How many newlines, separators and bars there are, and whether it is odd: see `Size`."""
     n_newlines, n_separators, n_bars = 0, 0, 0
     odd = uint64(0)
-    whole = (end - 1) & ~63
+    whole = max(end - 1, 0) & ~63  # up to here, there is a byte after each
     for i in range(0, whole, 64):
         n_newlines += n_set(newlines(text + i))
         n_separators += n_set(_separators(text + i))
