@@ -71,6 +71,7 @@ def _called(work: Callable[[], Any]) -> Run:
 
 
 def _commanded(command: Sequence[str]) -> Run:
+    os.sync()  # who makes sure that a file is on the disk would wait for what others have written
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603  (ours)
     peak = _watched(process.pid)
