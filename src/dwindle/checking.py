@@ -84,9 +84,7 @@ def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.f
     accepts = getattr(loss, "accepts", None)
     if accepts is None or not len(label):
         return
-    two = label[
-        [0, int(np.argmax(label != label[0]))]
-    ]  # as a rule there are no others
+    two = label[[0, int(np.argmax(label != label[0]))]]  # as a rule there are no others
     if accepts(two).all() and not kernels.n_others(label, importance, *two):
         return
     bad = ~accepts(label) & (importance > 0)
