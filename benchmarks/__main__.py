@@ -7,7 +7,6 @@ medians, with the least and the most of a round.
 import argparse
 import compileall
 import json
-import shutil
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -20,13 +19,6 @@ from dwindle.files import replacing
 
 WORKLOADS = ("eat", "rcv1", "ads", "memory", "start", "growth", "wide", "pipe", "names")
 RESULTS = Path("build/bench.json")
-MEMORY, ROOM = Path("/dev/shm"), 10 * 2**30  # noqa: S108  (a folder of its own is made in it)
-
-
-def usual_folder() -> str:
-    """In memory where there is room: a disk has moods, and only dwindle waits for it at the end."""
-    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
-    return str(MEMORY) if has_room else tempfile.gettempdir()
 
 
 def main() -> None:
@@ -35,7 +27,7 @@ def main() -> None:
     parser.add_argument("name", nargs="*", help=f"of {', '.join(WORKLOADS)} [default: all]")
     parser.add_argument("--rounds", type=int, default=5, help="that are measured [default: 5]")
     parser.add_argument("--small", action="store_true", help="little data, to see that it runs")
-    parser.add_argument("--folder", default=usual_folder(), help="for the data [%(default)s]")
+    parser.add_argument("--folder", default=tempfile.gettempdir(), help="for the data")
     parser.add_argument("--json", type=Path, default=RESULTS, help=f"[default: {RESULTS}]")
     given = parser.parse_args()
     if unknown := set(given.name) - set(WORKLOADS):
