@@ -51,17 +51,16 @@ def test_the_page_about_batching_shows_what_its_example_prints():
 def test_the_commands_for_click_logs_run_and_learn_what_python_learns(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "click-logs.md").read_text()
     monkeypatch.chdir(tmp_path)
-    parser, known = doctest.DocTestParser(), {}
     [make_log, learn, *_] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    for block in (make_log, learn):
-        for example in parser.get_examples(block):
-            exec(compile(example.source, "click-logs.md", "single"), known)  # noqa: S102  (it is our page)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    examples = parser.get_doctest(make_log + learn, {}, "click-logs.md", None, None)
+    assert runner.run(examples, clear_globs=False).failed == 0
     [commands] = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     for line in commands.splitlines():
         subprocess.run(
             [sys.executable, "-m", *shlex.split(line)], capture_output=True, text=True, check=True
         )
-    assert Model.load("ads.parquet").weights() == Model.of(known["learner"]).weights()
+    assert Model.load("ads.parquet").weights() == Model.of(examples.globs["learner"]).weights()
     assert len(Path("chances.txt").read_text().splitlines()) == 5000
 
 

@@ -116,6 +116,15 @@ def test_a_checkpoint_of_averages_goes_on_too(tmp_path):
     assert part.intercept == whole.intercept
 
 
+def refusal(path):
+    """What is said against a model's file, if it is refused."""
+    try:
+        Model.load(path)
+    except DataError as error:
+        return str(error)
+    return None
+
+
 def test_every_cut_and_every_altered_byte_is_refused_by_name(tmp_path):
     path = tmp_path / "m.parquet"
     Model.of(trained(update=Plain())).save(path)
@@ -131,12 +140,12 @@ def test_every_cut_and_every_altered_byte_is_refused_by_name(tmp_path):
         altered = bytearray(whole)
         altered[k] ^= 0x10
         path.write_bytes(altered)
-        try:
-            same = Model.load(path)
-        except DataError as error:
-            assert str(error).startswith(str(path))  # noqa: PT017  (some bytes are harmless)
+        refused = refusal(path)
+        if refused is not None:
+            assert refused.startswith(str(path))
         else:  # a byte that says nothing of the model, such as the writer's version
             harmless += 1
+            same = Model.load(path)
             assert same.weights() == expected.weights()
             assert same.settings == expected.settings
     assert harmless < len(whole) / 7 / 2

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -151,7 +152,7 @@ def test_the_pass_is_told_if_there_are_several(data, tmp_path):
 
 
 def test_of_a_pipe_there_is_no_share(data, tmp_path):
-    with subprocess.Popen(["cat", data], stdout=subprocess.PIPE) as pipe:  # noqa: S607  (found as a shell finds it)
+    with subprocess.Popen([shutil.which("cat"), data], stdout=subprocess.PIPE) as pipe:
         shown = Terminal("train", "-", "-m", tmp_path / "m", stdin=pipe.stdout)
         assert shown.end() == 0
     plain = ESCAPE.sub("", shown.written)

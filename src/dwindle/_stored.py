@@ -53,8 +53,8 @@ class _Unpickler(pickle.Unpickler):
 def _environment(module: str, constants: list[Any], name: str) -> Environment:
     known = lookup_environment(name)
     if known is None:
-        # Where it is looked up: Numba has no other door, and its `_rebuild_env` writes there too.
-        known = Environment._memo[name] = Environment({"__name__": module})  # noqa: SLF001  (as above)
+        known = Environment({"__name__": module})
+        Environment._memo[name] = known  # noqa: SLF001  (Numba looks there, and has no other door)
         known.consts[:], known.env_name = constants, name
     return known
 

@@ -52,9 +52,9 @@ class Learner:
 
     def __init__(
         self,
-        loss: Any = Logistic(),  # noqa: B008  (NamedTuples are immutable)
-        shrinkage: Any = Truncation(),  # noqa: B008  (likewise)
-        update: Any = Adaptive(),  # noqa: B008  (likewise)
+        loss: Any = Logistic(),
+        shrinkage: Any = Truncation(),
+        update: Any = Adaptive(),
         rate: float | Schedule | None = None,
         *,
         intercept: bool = True,

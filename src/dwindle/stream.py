@@ -29,6 +29,7 @@ from dwindle.aside import cores
 from dwindle.errors import DataError
 from dwindle.formats.block import Block, Parsed
 from dwindle.formats.memory import Memory
+from dwindle.formats.scan import last_line, size_of
 
 Item = TypeVar("Item")
 
@@ -205,8 +206,6 @@ def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Ite
 
 def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
     """The lines of a file, as many whole ones at a time as fit in ``size`` bytes, at least one."""
-    from dwindle.formats.scan import last_line, size_of  # noqa: PLC0415  (it imports Numba)
-
     memory = Memory()
     rest, line = b"", 1
     while True:

@@ -3,8 +3,32 @@
 import math
 from typing import Any
 
-from dwindle._jit import inlined
+from numba import float64
+
+from dwindle._jit import helper, inlined
 from dwindle.formats.keys import mix
+
+
+@helper
+def n_products(crossings: Any, bound: Any) -> float:
+    """How many products there are if namespace j has bound[j + 1] - bound[j] features."""
+    total = 0.0
+    for c in range(len(crossings)):
+        a, b, d = crossings[c, 0], crossings[c, 1], crossings[c, 2]
+        u = float64(bound[a + 1] - bound[a])
+        v = float64(bound[b + 1] - bound[b])
+        w = float64(bound[d + 1] - bound[d]) if d >= 0 else 1.0
+        if a == b and b == d:
+            total += u * (u + 1.0) * (u + 2.0) / 6.0
+        elif a == b:
+            total += u * (u + 1.0) / 2.0 * w
+        elif a == d:
+            total += u * (u + 1.0) / 2.0 * v
+        elif b == d:
+            total += v * (v + 1.0) / 2.0 * u
+        else:
+            total += u * v * w
+    return total
 
 
 @inlined

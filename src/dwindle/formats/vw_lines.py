@@ -9,11 +9,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, float64, int64, uint64
+from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._jit import helper
-from dwindle.formats.crossing import put_products
+from dwindle.formats.crossing import n_products, put_products
 from dwindle.formats.keys import (
     DEFAULT_SEED,
     NOT_A_KEY,
@@ -124,28 +124,6 @@ def _index(seeds: Any, seed: Any) -> int:
         if seeds[j] == seed:
             return j
     return -1
-
-
-@helper
-def _n_products(crossings: Any, bound: Any) -> float:
-    """How many products there are if namespace j has bound[j + 1] - bound[j] features."""
-    total = 0.0
-    for c in range(len(crossings)):
-        a, b, d = crossings[c, 0], crossings[c, 1], crossings[c, 2]
-        u = float64(bound[a + 1] - bound[a])
-        v = float64(bound[b + 1] - bound[b])
-        w = float64(bound[d + 1] - bound[d]) if d >= 0 else 1.0
-        if a == b and b == d:
-            total += u * (u + 1.0) * (u + 2.0) / 6.0
-        elif a == b:
-            total += u * (u + 1.0) / 2.0 * w
-        elif a == d:
-            total += u * (u + 1.0) / 2.0 * v
-        elif b == d:
-            total += v * (v + 1.0) / 2.0 * u
-        else:
-            total += u * v * w
-    return total
 
 
 @text_kernel
@@ -393,12 +371,12 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                             member[m] = f
                             m += 1
                 bound[own + 1] = m
-            n_products: Any = _n_products(crossings, bound)
-            has_room = row + n_products <= len(factor)
-            if n_products > MOST_PRODUCTS:
+            n_own: Any = n_products(crossings, bound)
+            has_room = row + n_own <= len(factor)
+            if n_own > MOST_PRODUCTS:
                 what, i, stop = CROWD, begin, begin
             elif not has_room:
-                row += int64(n_products)
+                row += int64(n_own)
             else:
                 k, row, c = put_products(crossings, member, bound, key, x, place, factor, k, row)
                 if c >= 0:
