@@ -15,7 +15,7 @@ from typing import Any
 import dwindle
 from benchmarks import screen
 from benchmarks.results import about, as_json
-from dwindle.files import replacing
+from dwindle._base.files import replacing
 
 WORKLOADS = ("eat", "rcv1", "ads", "memory", "start", "growth", "wide", "pipe", "names")
 RESULTS = Path("build/bench.json")

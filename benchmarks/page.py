@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from benchmarks import words
 from benchmarks.bars import AT_LEAST
 from benchmarks.results import MET, NOT_MET, WORK_ALONE
-from dwindle.files import replacing
+from dwindle._base.files import replacing
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"

@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple
 
+from dwindle._base.dispatch import body_of
 from dwindle.losses import slope, value
-from dwindle.registry import body_of
 
 
 class Expectile(NamedTuple):

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 import dwindle
-from dwindle.errors import DataError
-from dwindle.files import replacing
+from dwindle._base.errors import DataError
+from dwindle._base.files import replacing
 from dwindle.grids import DECAYS, PASSES, RATES, STEPS
 from dwindle.journal import Journal
 from experiments import data, figures, page

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dwindle._base.files import replacing
 from dwindle.budget import features_within
-from dwindle.files import replacing
 from dwindle.generating import Ads
 from dwindle.learner import Learner
 from dwindle.losses import Logistic

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from sklearn.datasets import fetch_openml, fetch_rcv1, load_breast_cancer
 
+from dwindle._base.errors import DataError
+from dwindle._base.files import replacing
 from dwindle.batch import Batch
-from dwindle.errors import DataError
-from dwindle.files import replacing
 from dwindle.names import shown
 from dwindle.stream import read
 

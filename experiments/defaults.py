@@ -24,9 +24,9 @@ from sklearn.metrics import roc_auc_score
 from vowpalwabbit import Workspace
 
 from benchmarks import data as generated
+from dwindle._base.errors import DataError
+from dwindle._base.files import replacing
 from dwindle.batch import Batch
-from dwindle.errors import DataError
-from dwindle.files import replacing
 from dwindle.generating import Ads
 from dwindle.predicting import evaluate
 from dwindle.stream import Reading

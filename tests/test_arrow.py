@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reference_columns as reference
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.formats import arrow, csv, jsonl, lists, vw
 from dwindle.formats.block import Block
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from dwindle.aside import DEPTH, Aside
+from dwindle._base.threads import DEPTH, Aside
 
 
 def test_work_is_done_in_the_order_it_is_given_on_one_other_thread():
@@ -53,7 +53,7 @@ def test_work_that_was_being_waited_for_when_interrupted_is_still_waited_for(mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("dwindle.aside.wait", interrupted)
+        patch.setattr("dwindle._base.threads.wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
             aside.wait()
     threading.Timer(0.05, free.set).start()

@@ -27,8 +27,8 @@ from dwindle import (
     Truncation,
     certify,
 )
+from dwindle._base.errors import DataError
 from dwindle.budget import edge
-from dwindle.errors import DataError
 from dwindle.generating import Ads
 from dwindle.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.model import Model, load_checkpoint, save_checkpoint

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_columns as reference
+from dwindle._base.errors import DataError
 from dwindle.batch import Batch
-from dwindle.errors import DataError
 from dwindle.formats import columns, vw
 from dwindle.formats.block import Block, Parsed
 from dwindle.formats.distinct import distinct

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from converted import PLAIN, RICH, dwindle, examples
 from dwindle import Batch, DataError, converting
+from dwindle._base.files import replacing
 from dwindle.converting import convert
-from dwindle.files import replacing
 from dwindle.formats import svmlight, texts, vw
 from dwindle.formats.block import Block, Parsed
 from dwindle.hashing import key_of

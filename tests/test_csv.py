@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reference_columns as reference
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.formats import csv
 
 HEADER = "y,w,price,color,on"

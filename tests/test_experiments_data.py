@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from experiments.data import CLASSIFICATION, SETS, available, load, rcv1, scaled, shipped, split
 
 

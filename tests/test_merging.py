@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import planted
 from dwindle import Learner, Squared, TruncatedGradientClassifier, Truncation, load
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.merging import merge, merged
 from dwindle.model import Model, save_models
 from dwindle.names import Text

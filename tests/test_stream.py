@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compressed import COMPRESSED
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.formats.scan import size_of
 from dwindle.stream import Position, Reading, read, size
 from dwindle.training import Training, train

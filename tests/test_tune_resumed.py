@@ -9,8 +9,8 @@ import pytest
 
 import planted
 from dwindle import DataError
+from dwindle._base.text import counted
 from dwindle.tuning import Halted, Tuning, tune
-from dwindle.words import counted
 from test_screen import Terminal, left_on
 from tuned import EXAMPLES, FAST, GRID, RUNS, dwindle
 

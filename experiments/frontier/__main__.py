@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import dwindle
-from dwindle.errors import DataError
-from dwindle.files import replacing
+from dwindle._base.errors import DataError
+from dwindle._base.files import replacing
 from dwindle.journal import Journal
 from experiments.frontier import figures, page
 from experiments.frontier.problems import FULL, QUICK, Problem, rows

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from dwindle._base.errors import DataError
 from dwindle.batch import Batch
-from dwindle.errors import DataError
 from dwindle.generating import Ads
 from dwindle.stream import read
 from experiments import data, peers

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from dwindle._base.errors import DataError, DivergedError
     from dwindle.batch import Batch
     from dwindle.certificate import Certificate, certify
-    from dwindle.errors import DataError, DivergedError
     from dwindle.estimators import (
         TruncatedGradientClassifier,
         TruncatedGradientRegressor,
@@ -35,8 +35,8 @@ _HOME = {
     "Batch": "batch",
     "Certificate": "certificate",
     "ClippedSquared": "losses",
-    "DataError": "errors",
-    "DivergedError": "errors",
+    "DataError": "_base.errors",
+    "DivergedError": "_base.errors",
     "Ftrl": "updates",
     "Hinge": "losses",
     "Huber": "losses",

@@ -11,7 +11,7 @@ from numba import njit, types
 from numba.core import cgutils, event
 from numba.extending import intrinsic, overload
 
-from dwindle.registry import bodies, sources
+from dwindle._base.dispatch import bodies, sources
 
 try:
     from dwindle._stored import Store

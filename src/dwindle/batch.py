@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.hashing import LARGEST, key_of
 from dwindle.names import Spelled, decoded, spelled
 

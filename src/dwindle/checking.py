@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, Unshrunk
 from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda

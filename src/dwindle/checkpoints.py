@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.formats.block import Parsed
 from dwindle.holdout import Best
 from dwindle.labels import Labels

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 
-from dwindle.files import replacing
+from dwindle._base.files import replacing
 from dwindle.formats import arrow, texts
 from dwindle.formats.block import Parsed
 from dwindle.stream import EXTENSIONS, Reading, read, sources

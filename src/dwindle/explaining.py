@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError
 from dwindle.batch import Batch, Features
-from dwindle.errors import DataError
 from dwindle.names import shown
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError, DivergedError
 from dwindle.batch import Batch
-from dwindle.errors import DataError, DivergedError
 from dwindle.formats.block import Parsed
 from dwindle.holdout import Best
 from dwindle.labels import Labels

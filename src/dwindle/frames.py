@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dwindle._base.errors import DataError
 from dwindle.batch import Batch
-from dwindle.errors import DataError
 from dwindle.formats.arrays import is_text
 from dwindle.formats.columns import wide
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError
 from dwindle.cache import Again
-from dwindle.errors import DataError
 from dwindle.formats.block import BadLine, Parsed, blaming
 from dwindle.labels import Labels
 from dwindle.learner import Learner

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 
 BEGIN = b'{"about": '
 

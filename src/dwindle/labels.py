@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError
 from dwindle._jit import locked
 from dwindle.batch import Batch
-from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
 from dwindle.losses import Hinge, Logistic, Squared
 

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle._base.dispatch import exact, require
+from dwindle._base.errors import DataError, DivergedError
+from dwindle._base.interrupts import Held
 from dwindle.batch import Batch, Features
 from dwindle.checking import check_budget, check_labels, check_settings
 from dwindle.clock import Clock
-from dwindle.errors import DataError, DivergedError
 from dwindle.explaining import Explanation, explained
-from dwindle.interrupts import Held
 from dwindle.losses import Logistic, slope, value
 from dwindle.names import Text, shown
 from dwindle.one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
-from dwindle.registry import exact, require
 from dwindle.schedules import Schedule
 from dwindle.shrinkage import Truncation, lags, shrink
 from dwindle.sketch import Distinct

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.errors import DataError
-from dwindle.files import check_apart
+from dwindle._base.errors import DataError
+from dwindle._base.files import check_apart
 from dwindle.model import Model, heaviest_first, load_models, save_models
 from dwindle.names import Text
 

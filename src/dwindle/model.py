@@ -17,13 +17,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle._base.dispatch import known_class
+from dwindle._base.errors import DataError, DivergedError
 from dwindle.batch import Batch, Features
 from dwindle.budget import Cut
-from dwindle.errors import DataError, DivergedError
 from dwindle.explaining import Explanation, explained
 from dwindle.learner import Learner
 from dwindle.names import Text, shown
-from dwindle.registry import known_class
 from dwindle.schedules import Schedule
 from dwindle.sealed import numbers, read, texts, write
 from dwindle.shrinkage import Unshrunk

@@ -10,9 +10,9 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle._base.interrupts import Held
+from dwindle._base.threads import Aside
 from dwindle._jit import compiled, compiled_with
-from dwindle.aside import Aside
-from dwindle.interrupts import Held
 from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
 from dwindle.names import Text, cut, spelled
 

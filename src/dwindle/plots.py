@@ -12,16 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogFormatter
 
 from dwindle import kernels
+from dwindle._base.errors import DataError
+from dwindle._base.text import counted
 from dwindle.batch import Batch
 from dwindle.choices import METRICS
-from dwindle.errors import DataError
 from dwindle.learner import Learner
 from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import auc
 from dwindle.model import Model
 from dwindle.search import Found, Score
 from dwindle.shrinkage import Truncation
-from dwindle.words import counted
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 LONGEST = 32  # characters of a name

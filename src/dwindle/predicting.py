@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle._base.errors import DataError
 from dwindle.checking import check_labels
-from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
 from dwindle.labels import Labels
 from dwindle.losses import Hinge, Logistic, Poisson, Quantile

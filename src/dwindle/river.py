@@ -9,8 +9,8 @@ from typing import Any
 
 from river import base
 
+from dwindle._base.errors import DataError
 from dwindle.choices import loss_called, schedule_of, shrinkage_called, update_called
-from dwindle.errors import DataError
 from dwindle.learner import Learner
 from dwindle.losses import Hinge, Logistic, Poisson, Squared
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dwindle.errors import DataError
-from dwindle.files import replacing
+from dwindle._base.errors import DataError
+from dwindle._base.files import replacing
 from dwindle.formats.arrays import shared_with_arrow
 from dwindle.names import Text
 

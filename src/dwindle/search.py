@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle._base.errors import DataError, DivergedError
 from dwindle.batch import Batch
 from dwindle.choices import METRICS
-from dwindle.errors import DataError, DivergedError
 from dwindle.grids import Grid, Setting, completed
 from dwindle.journal import Journal
 from dwindle.learner import Learner

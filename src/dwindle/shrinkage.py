@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.registry import body_of, by_class
+from dwindle._base.dispatch import body_of, by_class
 
 Rates = NDArray[np.float64]
 

@@ -25,8 +25,8 @@ import pyarrow as pa
 from isal.igzip_lib import IsalError
 from numpy.typing import NDArray
 
-from dwindle.aside import cores
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
+from dwindle._base.threads import cores
 from dwindle.formats.block import Block, Parsed
 from dwindle.formats.memory import Memory
 from dwindle.formats.scan import last_line, size_of

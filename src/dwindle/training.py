@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from dwindle.aside import Aside
+from dwindle._base.errors import DataError
+from dwindle._base.files import check_apart
+from dwindle._base.threads import Aside
 from dwindle.checkpoints import Reached, after, read_into, write
-from dwindle.errors import DataError
-from dwindle.files import check_apart
 from dwindle.formats.block import BadLine, Parsed, blaming
 from dwindle.holdout import Pass
 from dwindle.learner import Learner

@@ -12,12 +12,13 @@ from warnings import warn
 import numpy as np
 import xxhash
 
-from dwindle.aside import cores
+from dwindle._base.errors import DataError
+from dwindle._base.files import check_apart
+from dwindle._base.text import counted
+from dwindle._base.threads import cores
 from dwindle.batch import Batch
 from dwindle.cache import Cache
 from dwindle.choices import schedule_of, shrinkage_called, update_called
-from dwindle.errors import DataError
-from dwindle.files import check_apart
 from dwindle.formats.block import Parsed, blaming
 from dwindle.grids import Grid, Setting
 from dwindle.journal import Journal
@@ -28,7 +29,6 @@ from dwindle.rows import Row
 from dwindle.search import Found, Search, Stopped
 from dwindle.stream import Position, Reading, once_only, read, size, sources
 from dwindle.training import Interrupted, Summary, Training, train
-from dwindle.words import counted
 
 
 @dataclass

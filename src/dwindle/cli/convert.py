@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli.options import data, features, reading, told_in_one_line
-from dwindle.words import counted
 
 
 @click.command(name="convert")

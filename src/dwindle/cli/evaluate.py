@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli.options import data, for_json, reading, told_in_one_line
 from dwindle.cli.report import screen
-from dwindle.words import counted
 
 
 @click.command(name="evaluate")

@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli.options import told_in_one_line, written_to
 from dwindle.cli.report import screen
-from dwindle.words import counted
 
 
 @click.command(name="generate")

@@ -4,8 +4,8 @@ import json
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli.options import told_in_one_line
-from dwindle.words import counted
 
 
 @click.command(name="merge")

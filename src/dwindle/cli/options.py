@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from dwindle.errors import DataError, DivergedError
+from dwindle._base.errors import DataError, DivergedError
 
 FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
 AT_ONCE = 0.2  # seconds
@@ -109,7 +109,7 @@ def asked_to_stop() -> list[int]:
 @contextmanager
 def written_to(output: str) -> Iterator[BinaryIO]:
     """Standard output, or a file that is there only when it is whole."""
-    from dwindle.files import replacing
+    from dwindle._base.files import replacing
 
     if output == "-":
         yield sys.stdout.buffer

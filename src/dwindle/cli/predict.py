@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli.options import data, reading, told_in_one_line, written_to
 from dwindle.cli.report import screen
-from dwindle.words import counted
 
 
 @click.command(name="predict")
@@ -28,7 +28,7 @@ def command(
     Example:
       dwindle predict ads.parquet test.vw --proba
     """
-    from dwindle.files import check_apart
+    from dwindle._base.files import check_apart
     from dwindle.predicting import predict
     from dwindle.stream import sources
 

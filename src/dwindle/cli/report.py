@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli.options import for_json
 from dwindle.rows import HEADINGS
-from dwindle.words import counted
 
 SETTLED = {  # what a budget came to
     "gravity": "was felt by the last to go",

@@ -160,7 +160,7 @@ class Picture:
             return
         if self.path.absolute() == self.model.absolute():
             raise ValueError(f"--picture: {self.path} is the model: name another file")
-        from dwindle.files import check_apart
+        from dwindle._base.files import check_apart
         from dwindle.stream import sources
 
         check_apart(self.path, sources(paths))
@@ -190,7 +190,7 @@ class Picture:
         import matplotlib.pyplot as plt
         from matplotlib.figure import Figure
 
-        from dwindle.files import replacing
+        from dwindle._base.files import replacing
         from dwindle.plots import plot_frontier
 
         figure = plot_frontier(found)[0].figure

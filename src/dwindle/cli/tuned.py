@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli import report
 from dwindle.cli.options import for_json
-from dwindle.words import counted
 
 ROWS = 15  # at most, of the table
 NAMES = {"accuracy": "accuracy", "auc": "AUC", "loss": "loss"}

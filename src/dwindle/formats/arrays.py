@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 
 
 class _Memory:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.formats.block import Parsed
 from dwindle.formats.columns import MOST_ROWS, at_hand, roles, wide
 from dwindle.formats.faults import quoted

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError, DivergedError
 from dwindle.batch import Batch
-from dwindle.errors import DataError, DivergedError
 from dwindle.formats.memory import Memory
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.formats.arrays import as_dictionary, numbers
 from dwindle.formats.block import Parsed
 from dwindle.formats.words import (

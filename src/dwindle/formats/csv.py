@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.columns import MOST_ROWS, Roles, at_hand, roles, wide
 from dwindle.formats.faults import is_number, quoted

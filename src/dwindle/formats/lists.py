@@ -8,8 +8,8 @@ import pyarrow as pa
 from numba import uint64
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError
 from dwindle.batch import Batch
-from dwindle.errors import DataError
 from dwindle.formats.arrays import (
     as_dictionary,
     not_finite,

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError
 from dwindle.batch import Batch
-from dwindle.errors import DataError
 from dwindle.formats.block import Parsed
 from dwindle.formats.faults import quoted
 from dwindle.formats.words import keys_of

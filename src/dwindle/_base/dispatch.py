@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 
 Body = TypeVar("Body", bound=Callable[..., Any])
 Ingredient = TypeVar("Ingredient", bound=tuple[Any, ...])

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import BinaryIO, cast
 
-from dwindle.errors import DataError
+from dwindle._base.errors import DataError
 
 
 @contextmanager

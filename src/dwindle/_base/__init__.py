@@ -1,0 +1,1 @@
+"""Errors, files, signals, threads and dispatch by class: what every room may use."""
