@@ -15,7 +15,7 @@ from benchmarks.results import Figure, Found, Row, row
 from benchmarks.side_by_side import interleaved, ratio, seconds
 from benchmarks.tools import DWINDLE
 from dwindle import Batch, Learner, Logistic, Plain, Truncation
-from dwindle._jit import compiled
+from dwindle.jit.compile import compiled
 
 FULL, SMALL = 8, 5  # the power of ten of the most live features
 NNZ, N = 70, 20_000

@@ -39,8 +39,8 @@ from dwindle import (
     Unshrunk,
 )
 from dwindle.clock import FIRST, WINDOW
+from dwindle.jit.packed_args import Standing
 from dwindle.one import JOINED, NUMBERS
-from dwindle.standing import Standing
 
 LEARNERS = [
     lambda: Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3),

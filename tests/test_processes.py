@@ -41,7 +41,7 @@ def edit(file, old, new):
 
 COMPILED = """
     from dwindle import kernels, one
-    from dwindle._jit import Kernel
+    from dwindle.jit.compile import Kernel
     known = vars(kernels) | vars(one)
     loops = [k for k in known.values() if isinstance(k, Kernel)]
     stats = [d.stats for k in loops for d in k.compiled()]

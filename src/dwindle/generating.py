@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from dwindle._jit import compiled_with, helper
 from dwindle.batch import Batch
 from dwindle.formats import vw
 from dwindle.formats.block import Block
+from dwindle.jit.compile import compiled_with, helper
 
 INTERACTIONS = (("q", "a"),)
 OCTAVES = 27  # the vocabulary: words of rank 1 to 2^27

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, int64, uint64
 
-from dwindle._jit import helper, kernel, locked, prefetch, teach
+from dwindle.jit.compile import helper, kernel, locked, prefetch, teach
 from dwindle.losses import slope, value
 from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
 from dwindle.updates import (

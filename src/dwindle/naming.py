@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle._base.interrupts import Held
 from dwindle._base.threads import Aside
-from dwindle._jit import compiled, compiled_with
+from dwindle.jit.compile import compiled, compiled_with
 from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
 from dwindle.names import Text, cut, spelled
 

@@ -16,11 +16,11 @@ import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
 from dwindle import kernels, sketch
-from dwindle._jit import Kernel, helper, locked_kernel, prefetch
 from dwindle.formats.keys import key_in_memory
 from dwindle.formats.scan import EQUALS, byte, double, word
+from dwindle.jit.compile import Kernel, helper, locked_kernel, prefetch
+from dwindle.jit.packed_args import Standing, laid, taken
 from dwindle.kernels import GOLDEN, ONE, home_shift
-from dwindle.standing import Standing, laid, taken
 
 _typeof: Any = typeof
 _tuple: Any = types.Tuple
@@ -59,7 +59,7 @@ Predicted = tuple[bool, float]
 
 _HERE = Path(__file__).parent
 _TEXT = ("hashing", "formats/scan", "formats/keys", "formats/numerals")
-_FILES = [_HERE / f"{name}.py" for name in ("kernels", "sketch", "standing", *_TEXT)]
+_FILES = [_HERE / f"{name}.py" for name in ("kernels", "sketch", "jit/packed_args", *_TEXT)]
 
 _learn = helper(kernels.learn.function)
 _predict = helper(kernels.predict.function)

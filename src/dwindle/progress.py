@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
-from dwindle._jit import compiled
 from dwindle.batch import Batch
+from dwindle.jit.compile import compiled
 
 BINS = 2**16
 FEW = 2  # labels that are counted without sorting

@@ -7,7 +7,7 @@ import numpy as np
 from numba import uint8, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled_with, leading_zeros
+from dwindle.jit.compile import compiled_with, leading_zeros
 
 BITS = 14  # 2^14 registers: a standard error of 1.04 / 2^7 = 0.8 %
 

@@ -121,7 +121,7 @@ def written_to(output: str) -> Iterator[BinaryIO]:
 def _say_why_it_takes_long() -> None:
     """When code must be compiled, who sits at a terminal is told that it is for this once."""
     if sys.stderr.isatty():
-        from dwindle._jit import before_compiling
+        from dwindle.jit.compile import before_compiling
 
         # Not by click, which would write past a bar and into its line.
         before_compiling(lambda: sys.stderr.write(f"{COMPILING}\n"))

@@ -5,8 +5,8 @@ from typing import Any
 
 from numba import float64
 
-from dwindle._jit import helper, inlined
 from dwindle.formats.keys import mix
+from dwindle.jit.compile import helper, inlined
 
 
 @helper

@@ -6,8 +6,8 @@ import numpy as np
 from numba import int64, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import helper
 from dwindle.formats.scan import DOT, MINUS, NEWLINE, PLUS, ZERO, text_kernel
+from dwindle.jit.compile import helper
 
 DIGITS = 9
 LONGEST = len("-1.23456789e-308\n")

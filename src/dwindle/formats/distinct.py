@@ -6,7 +6,7 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled
+from dwindle.jit.compile import compiled
 
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)

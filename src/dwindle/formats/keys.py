@@ -5,10 +5,10 @@ from typing import Any
 import xxhash
 from numba import uint64
 
-from dwindle._jit import helper, inlined
 from dwindle.formats.numerals import ZEROS, are_digits, eight_digits
 from dwindle.formats.scan import COLON, EQUALS, ZERO, byte, half, word
 from dwindle.hashing import LARGEST
+from dwindle.jit.compile import helper, inlined
 
 DEFAULT_SEED = uint64(xxhash.xxh64_intdigest(b""))  # of the namespace without a name
 NOT_A_KEY = uint64(LARGEST + 1)

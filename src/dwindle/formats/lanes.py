@@ -11,9 +11,9 @@ from numba import float32, types, uint64
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
-from dwindle._jit import helper
 from dwindle.formats.keys import ended
 from dwindle.formats.numerals import number_of_word, number_of_words
+from dwindle.jit.compile import helper
 
 LANES = 128
 _TOGETHER = 16  # lanes are always read by so many, of which the last may be idle

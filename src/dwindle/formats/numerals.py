@@ -7,8 +7,8 @@ import numpy as np
 from numba import float32, float64, int64, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import helper, inlined
 from dwindle.formats.scan import DOT, MINUS, PLUS, ZERO, byte, double, lowest, marks, word
+from dwindle.jit.compile import helper, inlined
 
 ZEROS = uint64(int.from_bytes(b"0" * 8, "little"))
 _UNIT = uint64(1 << 56)  # the digit 1, after seven zeros

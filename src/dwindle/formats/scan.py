@@ -16,8 +16,8 @@ from numba import float64, int64, types, uint64
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dwindle._jit import compiled_with, helper, inlined
 from dwindle.formats.block import Block, Size
+from dwindle.jit.compile import compiled_with, helper, inlined
 
 # Compiles a kernel that reads text: these are the files that it may call into.
 _HERE = Path(__file__).parent

@@ -7,7 +7,6 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import helper
 from dwindle.formats.scan import (
     BAR,
     COLON,
@@ -29,6 +28,7 @@ from dwindle.formats.scan import (
     text_kernel,
     word,
 )
+from dwindle.jit.compile import helper
 from dwindle.names import decoded, text_of
 
 BLANKS = uint64(0x2121212121212121)  # one more than a space, in each byte

@@ -13,7 +13,6 @@ import numpy as np
 from numba import float32, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import helper, inlined
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
@@ -45,6 +44,7 @@ from dwindle.formats.scan import (
     token_end,
 )
 from dwindle.hashing import LARGEST
+from dwindle.jit.compile import helper, inlined
 
 _QID = uint64(int.from_bytes(b"qid:", "little"))
 

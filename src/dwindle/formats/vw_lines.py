@@ -12,7 +12,6 @@ import numpy as np
 from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
-from dwindle._jit import helper
 from dwindle.formats.crossing import n_products, put_products
 from dwindle.formats.keys import (
     DEFAULT_SEED,
@@ -59,6 +58,7 @@ from dwindle.formats.scan import (
 )
 from dwindle.formats.vw_faults import CROWD, MOST_PRODUCTS, PRODUCT
 from dwindle.formats.vw_parts import NO_SCALE, feature, head, header
+from dwindle.jit.compile import helper
 
 _ONE = uint64(ZERO + 1)
 _SPACE_BAR = uint64(int.from_bytes(b" |", "little"))

@@ -8,7 +8,6 @@ from typing import Any
 
 from numba import float32, uint64
 
-from dwindle._jit import helper
 from dwindle.formats.keys import key_of_name, key_of_number, xxh64
 from dwindle.formats.numerals import is_never_finite, number
 from dwindle.formats.scan import (
@@ -40,6 +39,7 @@ from dwindle.formats.vw_faults import (
     NO_BAR,
     SCALED,
 )
+from dwindle.jit.compile import helper
 
 NO_SCALE: Any = float32(1.0)
 

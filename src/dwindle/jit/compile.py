@@ -14,13 +14,13 @@ from numba.extending import intrinsic, overload
 from dwindle._base.dispatch import bodies, sources
 
 try:
-    from dwindle._stored import Store
+    from dwindle.jit.disk_cache import Store
 except ImportError:  # a Numba whose inside is other than the one we know: its own way is slower
     # The name is ours where it can be, and its base's where not.
     from numba.core.caching import FunctionCache as Store  # type: ignore[assignment]
 
 _HERE = Path(__file__)
-_OURS = b"".join(_HERE.with_name(name).read_bytes() for name in (_HERE.name, "_stored.py"))
+_OURS = b"".join(_HERE.with_name(name).read_bytes() for name in (_HERE.name, "disk_cache.py"))
 
 
 def compiled(function: Callable[..., Any]) -> Any:

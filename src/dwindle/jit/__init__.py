@@ -1,0 +1,1 @@
+"""Numba and LLVM: compiling, caching and calling kernels."""
