@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from dwindle._base.dispatch import body_of
-from dwindle.losses import slope, value
+from dwindle.algorithm.losses import slope, value
 
 
 class Expectile(NamedTuple):

@@ -23,13 +23,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dwindle._base.files import replacing
+from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.updates import Ftrl
 from dwindle.budget import features_within
 from dwindle.generating import Ads
 from dwindle.learner import Learner
-from dwindle.losses import Logistic
 from dwindle.metrics import accuracy
-from dwindle.shrinkage import Truncation
-from dwindle.updates import Ftrl
 from experiments import big_ads_page
 
 DOCS = Path(__file__).parent.parent / "docs"

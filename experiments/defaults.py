@@ -26,12 +26,12 @@ from vowpalwabbit import Workspace
 from benchmarks import data as generated
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
+from dwindle.algorithm.updates import usual_rate
 from dwindle.batch import Batch
 from dwindle.generating import Ads
 from dwindle.predicting import evaluate
 from dwindle.stream import Reading
 from dwindle.training import Training, train
-from dwindle.updates import usual_rate
 from experiments import data
 from experiments.defaults_page import page
 

@@ -28,12 +28,12 @@ from dwindle import (
     certify,
 )
 from dwindle._base.errors import DataError
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Rounding, Unshrunk
 from dwindle.budget import edge
 from dwindle.generating import Ads
 from dwindle.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.model import Model, load_checkpoint, save_checkpoint
-from dwindle.schedules import Schedule
-from dwindle.shrinkage import Rounding, Unshrunk
 from dwindle.stream import Reading
 from dwindle.training import Interrupted, Training, train
 from ingredients import UPDATES, pulls_of, rates_of

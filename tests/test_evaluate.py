@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dwindle import DataError
-from dwindle.choices import LOSSES
+from dwindle.algorithm.by_name import LOSSES
 from dwindle.metrics import accuracy, auc
 from dwindle.predicting import evaluate, predict
 from dwindle.stream import Reading

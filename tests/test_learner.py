@@ -31,7 +31,7 @@ from dwindle import (
     Truncation,
     Unshrunk,
 )
-from dwindle.clock import FIRST, WINDOW
+from dwindle.algorithm.clock import FIRST, WINDOW
 
 
 def test_learning_one_returns_the_prediction_made_before_learning():
@@ -307,7 +307,7 @@ CONTRADICTIONS = [
     ),
     (
         {"loss": Logistic},
-        "<class 'dwindle.losses.Logistic'> is not a loss: no value and no slope registered for type "
+        "<class 'dwindle.algorithm.losses.Logistic'> is not a loss: no value and no slope registered for type "
         "(docs/own-loss.md shows how)",
     ),
     (

@@ -15,7 +15,7 @@ from dwindle import (
     Squared,
     kernels,
 )
-from dwindle.losses import slope, value
+from dwindle.algorithm.losses import slope, value
 from ingredients import LOSSES
 
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))

@@ -38,7 +38,7 @@ from dwindle import (
     Truncation,
     Unshrunk,
 )
-from dwindle.clock import FIRST, WINDOW
+from dwindle.algorithm.clock import FIRST, WINDOW
 from dwindle.jit.packed_args import Standing
 from dwindle.one import JOINED, NUMBERS
 

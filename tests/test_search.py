@@ -9,7 +9,7 @@ import pytest
 
 import planted
 from dwindle import Batch, DataError, Learner, Logistic, Poisson, Squared
-from dwindle.choices import METRICS
+from dwindle.algorithm.by_name import METRICS
 from dwindle.grids import Grid, Setting, completed
 from dwindle.journal import Journal
 from dwindle.metrics import accuracy, auc

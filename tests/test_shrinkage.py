@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference
 from dwindle import Learner, Plain, Rounding, Squared, Subgradient, Truncation, Unshrunk
-from dwindle.shrinkage import path_sum, shrink
+from dwindle.algorithm.shrinkage import path_sum, shrink
 from streams import batch_of, seeds, stream
 
 weights = st.floats(-10, 10)

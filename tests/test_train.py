@@ -11,7 +11,7 @@ import pytest
 
 from compressed import COMPRESSED
 from dwindle import Learner, Logistic, Schedule
-from dwindle.choices import LOSSES
+from dwindle.algorithm.by_name import LOSSES
 from dwindle.model import Model
 from dwindle.progress import Progress
 from dwindle.stream import Reading, read

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
+from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.updates import Adaptive, Ftrl, Plain, Rda
 from dwindle.batch import Batch
 from dwindle.learner import Learner
 from dwindle.metrics import auc
-from dwindle.shrinkage import Truncation
-from dwindle.updates import Adaptive, Ftrl, Plain, Rda
 from experiments.frontier.problems import Problem, Rows, matrices, rows
 from experiments.frontier.wabbit import Wabbit
 

@@ -7,15 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dwindle._base.errors import DataError, DivergedError
-    from dwindle.batch import Batch
-    from dwindle.certificate import Certificate, certify
-    from dwindle.estimators import (
-        TruncatedGradientClassifier,
-        TruncatedGradientRegressor,
-        load,
-    )
-    from dwindle.learner import Learner
-    from dwindle.losses import (
+    from dwindle.algorithm.losses import (
         ClippedSquared,
         Hinge,
         Huber,
@@ -24,36 +16,44 @@ if TYPE_CHECKING:
         Quantile,
         Squared,
     )
-    from dwindle.schedules import Schedule
-    from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-    from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda
+    from dwindle.algorithm.schedules import Schedule
+    from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
+    from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
+    from dwindle.batch import Batch
+    from dwindle.certificate import Certificate, certify
+    from dwindle.estimators import (
+        TruncatedGradientClassifier,
+        TruncatedGradientRegressor,
+        load,
+    )
+    from dwindle.learner import Learner
 
 # Imported when first asked for: `import dwindle` costs nothing, and no Numba.
 _HOME = {
-    "Adaptive": "updates",
-    "Averaged": "updates",
+    "Adaptive": "algorithm.updates",
+    "Averaged": "algorithm.updates",
     "Batch": "batch",
     "Certificate": "certificate",
-    "ClippedSquared": "losses",
+    "ClippedSquared": "algorithm.losses",
     "DataError": "_base.errors",
     "DivergedError": "_base.errors",
-    "Ftrl": "updates",
-    "Hinge": "losses",
-    "Huber": "losses",
+    "Ftrl": "algorithm.updates",
+    "Hinge": "algorithm.losses",
+    "Huber": "algorithm.losses",
     "Learner": "learner",
-    "Logistic": "losses",
-    "Plain": "updates",
-    "Poisson": "losses",
-    "Quantile": "losses",
-    "Rda": "updates",
-    "Rounding": "shrinkage",
-    "Schedule": "schedules",
-    "Squared": "losses",
-    "Subgradient": "shrinkage",
+    "Logistic": "algorithm.losses",
+    "Plain": "algorithm.updates",
+    "Poisson": "algorithm.losses",
+    "Quantile": "algorithm.losses",
+    "Rda": "algorithm.updates",
+    "Rounding": "algorithm.shrinkage",
+    "Schedule": "algorithm.schedules",
+    "Squared": "algorithm.losses",
+    "Subgradient": "algorithm.shrinkage",
     "TruncatedGradientClassifier": "estimators",
     "TruncatedGradientRegressor": "estimators",
-    "Truncation": "shrinkage",
-    "Unshrunk": "shrinkage",
+    "Truncation": "algorithm.shrinkage",
+    "Unshrunk": "algorithm.shrinkage",
     "certify": "certificate",
     "load": "estimators",
 }

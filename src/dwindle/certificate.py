@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dwindle import kernels
+from dwindle.algorithm.clock import Clock
+from dwindle.algorithm.shrinkage import Truncation, Unshrunk
+from dwindle.algorithm.updates import Audited, Plain
 from dwindle.batch import Batch
-from dwindle.clock import Clock
 from dwindle.hashing import key_of
 from dwindle.learner import Learner
-from dwindle.shrinkage import Truncation, Unshrunk
 from dwindle.table import Table
-from dwindle.updates import Audited, Plain
 
 
 class Certificate(NamedTuple):

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle._base.errors import DataError
-from dwindle.schedules import Schedule
-from dwindle.shrinkage import Truncation, Unshrunk
-from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Truncation, Unshrunk
+from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
 
 
 def check_settings(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -> None:

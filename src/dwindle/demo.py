@@ -7,13 +7,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer
 
+from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.updates import Plain
 from dwindle.batch import Batch
 from dwindle.learner import Learner
-from dwindle.losses import Logistic
 from dwindle.metrics import accuracy, auc
-from dwindle.schedules import Schedule
-from dwindle.shrinkage import Truncation
-from dwindle.updates import Plain
 
 N_TRAIN = 421  # as in the paper's table 1
 N_RANDOM, P_RANDOM = 1000, 0.05

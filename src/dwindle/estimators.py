@@ -10,13 +10,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from dwindle.algorithm.by_name import loss_name, schedule_names, shrinkage_names, update_names
+from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Squared
 from dwindle.base import Path, TruncatedGradient, all_or_nothing
 from dwindle.batch import Batch
-from dwindle.choices import loss_name, schedule_names, shrinkage_names, update_names
 from dwindle.fitting import Coding, Panel, these_classes, two_classes
 from dwindle.formats.block import Parsed
 from dwindle.labels import Labels
-from dwindle.losses import Hinge, Logistic, Poisson, Squared
 from dwindle.model import learner_from, load_models
 from dwindle.stream import Reading
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError
+from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.batch import Batch
 from dwindle.formats.block import Parsed
 from dwindle.holdout import Best
 from dwindle.labels import Labels
 from dwindle.learner import Learner
-from dwindle.losses import Hinge, Logistic
 from dwindle.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dwindle.algorithm.by_name import UPDATES, schedule_of, shrinkage_called, update_called
+from dwindle.algorithm.losses import Squared
+from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.updates import Adaptive, Plain
 from dwindle.batch import Batch
-from dwindle.choices import UPDATES, schedule_of, shrinkage_called, update_called
 from dwindle.learner import Learner
-from dwindle.losses import Squared
 from dwindle.progress import LabelCounts
-from dwindle.shrinkage import Truncation
-from dwindle.updates import Adaptive, Plain
 
 RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
 RATES["adaptive"] = (0.2, 0.6, 2.0, 6.0)

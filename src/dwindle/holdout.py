@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.cache import Again
 from dwindle.formats.block import BadLine, Parsed, blaming
 from dwindle.labels import Labels
 from dwindle.learner import Learner
-from dwindle.losses import Hinge, Logistic
 from dwindle.progress import Progress
 
 

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, int64, uint64
 
-from dwindle.jit.compile import helper, kernel, locked, prefetch, teach
-from dwindle.losses import slope, value
-from dwindle.shrinkage import Unshrunk, feels, lags, path_sum, shrink
-from dwindle.updates import (
+from dwindle.algorithm.losses import slope, value
+from dwindle.algorithm.shrinkage import Unshrunk, feels, lags, path_sum, shrink
+from dwindle.algorithm.updates import (
     alive,
     exported,
     mark_seen,
@@ -25,6 +24,7 @@ from dwindle.updates import (
     weight_at,
     worth,
 )
+from dwindle.jit.compile import helper, kernel, locked, prefetch, teach
 
 teach(value, slope, shrink, lags, feels, path_sum)
 teach(weight_at, settle, mark_seen, squared, step, exported, alive, worth)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.algorithm.losses import Hinge, Logistic, Squared
 from dwindle.batch import Batch
 from dwindle.formats.block import Parsed
 from dwindle.jit.compile import locked
-from dwindle.losses import Hinge, Logistic, Squared
 
 PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
 

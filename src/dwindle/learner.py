@@ -13,18 +13,18 @@ from dwindle import kernels
 from dwindle._base.dispatch import exact, require
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
+from dwindle.algorithm.clock import Clock
+from dwindle.algorithm.losses import Logistic, slope, value
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Truncation, lags, shrink
+from dwindle.algorithm.updates import Adaptive, Ftrl, Rda, settle, squared, step, usual_rate, worth
 from dwindle.batch import Batch, Features
 from dwindle.checking import check_budget, check_labels, check_settings
-from dwindle.clock import Clock
 from dwindle.explaining import Explanation, explained
-from dwindle.losses import Logistic, slope, value
 from dwindle.names import Text, shown
 from dwindle.one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
-from dwindle.schedules import Schedule
-from dwindle.shrinkage import Truncation, lags, shrink
 from dwindle.sketch import Distinct
 from dwindle.table import Table, empty_cells
-from dwindle.updates import Adaptive, Ftrl, Rda, settle, squared, step, usual_rate, worth
 
 
 class Learner:

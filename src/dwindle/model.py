@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from dwindle import kernels
 from dwindle._base.dispatch import known_class
 from dwindle._base.errors import DataError, DivergedError
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Unshrunk
+from dwindle.algorithm.updates import Plain
 from dwindle.batch import Batch, Features
 from dwindle.budget import Cut
 from dwindle.explaining import Explanation, explained
 from dwindle.learner import Learner
 from dwindle.names import Text, shown
-from dwindle.schedules import Schedule
 from dwindle.sealed import numbers, read, texts, write
-from dwindle.shrinkage import Unshrunk
 from dwindle.sketch import Distinct
 from dwindle.table import empty_cells, n_cells_for
-from dwindle.updates import Plain
 
 
 @dataclass(frozen=True)

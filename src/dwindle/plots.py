@@ -14,14 +14,14 @@ from matplotlib.ticker import LogFormatter
 from dwindle import kernels
 from dwindle._base.errors import DataError
 from dwindle._base.text import counted
+from dwindle.algorithm.by_name import METRICS
+from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.shrinkage import Truncation
 from dwindle.batch import Batch
-from dwindle.choices import METRICS
 from dwindle.learner import Learner
-from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import auc
 from dwindle.model import Model
 from dwindle.search import Found, Score
-from dwindle.shrinkage import Truncation
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 LONGEST = 32  # characters of a name

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle._base.errors import DataError
+from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.checking import check_labels
 from dwindle.formats.block import Parsed
 from dwindle.labels import Labels
-from dwindle.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts

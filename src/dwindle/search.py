@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle._base.errors import DataError, DivergedError
+from dwindle.algorithm.by_name import METRICS
+from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.batch import Batch
-from dwindle.choices import METRICS
 from dwindle.grids import Grid, Setting, completed
 from dwindle.journal import Journal
 from dwindle.learner import Learner
-from dwindle.losses import Hinge, Logistic
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
+from dwindle.algorithm.clock import Clock
 from dwindle.batch import Batch
 from dwindle.budget import KEPT, Cut, edge
-from dwindle.clock import Clock
 from dwindle.naming import Names
 from dwindle.sketch import Distinct
 

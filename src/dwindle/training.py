@@ -13,19 +13,19 @@ from warnings import warn
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
 from dwindle._base.threads import Aside
+from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.updates import Adaptive
 from dwindle.checkpoints import Reached, after, read_into, write
 from dwindle.formats.block import BadLine, Parsed, blaming
 from dwindle.holdout import Pass
 from dwindle.learner import Learner
-from dwindle.losses import Hinge, Logistic
 from dwindle.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress, peak_memory
 from dwindle.rows import Row, cut
-from dwindle.schedules import Schedule
-from dwindle.shrinkage import Truncation
 from dwindle.stream import Position, Reading, kept_reading, once_only, size, sources
-from dwindle.updates import Adaptive
 
 SHOWN = 3  # bad lines quoted in a summary
 

@@ -16,15 +16,15 @@ from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
 from dwindle._base.text import counted
 from dwindle._base.threads import cores
+from dwindle.algorithm.by_name import schedule_of, shrinkage_called, update_called
+from dwindle.algorithm.losses import Logistic
 from dwindle.batch import Batch
 from dwindle.cache import Cache
-from dwindle.choices import schedule_of, shrinkage_called, update_called
 from dwindle.formats.block import Parsed, blaming
 from dwindle.grids import Grid, Setting
 from dwindle.journal import Journal
 from dwindle.labels import Labels
 from dwindle.learner import Learner
-from dwindle.losses import Logistic
 from dwindle.rows import Row
 from dwindle.search import Found, Search, Stopped
 from dwindle.stream import Position, Reading, once_only, read, size, sources

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from dwindle.choices import (
+from dwindle.algorithm.by_name import (
     LOSSES,
     SHRINKAGES,
     UPDATES,

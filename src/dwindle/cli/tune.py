@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dwindle.choices import LOSSES, METRICS, loss_called
+from dwindle.algorithm.by_name import LOSSES, METRICS, loss_called
 from dwindle.cli.options import asked_to_stop, data, features, reading, told_in_one_line
 from dwindle.cli.report import screen
 from dwindle.cli.tuned import Report

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from dwindle.losses import (
+from dwindle.algorithm.losses import (
     ClippedSquared,
     Hinge,
     Huber,
@@ -12,9 +12,9 @@ from dwindle.losses import (
     Quantile,
     Squared,
 )
-from dwindle.schedules import Schedule
-from dwindle.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-from dwindle.updates import Adaptive, Averaged, Ftrl, Plain, Rda, usual_rate
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
+from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda, usual_rate
 
 LOSSES: dict[str, Any] = {
     "auto": None,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.schedules import Schedule
+from dwindle.algorithm.schedules import Schedule
 
 WINDOW = 32768  # steps that are laid out at once
 FIRST = 512  # in the first window of a pass, which may be short; each that follows is twice as long

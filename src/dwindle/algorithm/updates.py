@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle._base.dispatch import body_of, by_class
-from dwindle.shrinkage import feels, path_sum, shrink
+from dwindle.algorithm.shrinkage import feels, path_sum, shrink
 
 TINY = 1e-38  # the least scale; so that of a feature not seen yet, whose weight is 0
 OFTEN = 10  # times seen, that count for what a feature is worth

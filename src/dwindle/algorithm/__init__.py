@@ -1,0 +1,1 @@
+"""The paper's algorithm in plain Python: losses, shrinkages, updates and learning rates."""
