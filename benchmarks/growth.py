@@ -15,7 +15,7 @@ from benchmarks.results import Figure, Found, Row, row
 from benchmarks.side_by_side import interleaved, ratio, seconds
 from benchmarks.tools import DWINDLE
 from dwindle import Batch, Learner, Logistic, Plain, Truncation
-from dwindle.jit.compile import compiled
+from dwindle.jit.compile import kernel
 
 FULL, SMALL = 8, 5  # the power of ten of the most live features
 NNZ, N = 70, 20_000
@@ -24,7 +24,7 @@ READ = "random 64-byte read"
 NEEDED = 80
 
 
-@compiled
+@kernel
 def read_at(memory: np.ndarray, places: np.ndarray) -> float:
     """Add up one number from each place, each a cache line of its own."""
     total = 0.0

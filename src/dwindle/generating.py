@@ -27,7 +27,7 @@ from numba import uint64
 from dwindle.batch import Batch
 from dwindle.formats import vw
 from dwindle.formats.block import Block
-from dwindle.jit.compile import compiled_with, helper
+from dwindle.jit.compile import helper, kernel
 
 INTERACTIONS = (("q", "a"),)
 OCTAVES = 27  # the vocabulary: words of rank 1 to 2^27
@@ -182,7 +182,7 @@ def ads(seed: Any, first: int, last: int, text: Any, error: float) -> tuple[int,
     return at, error
 
 
-_ads = compiled_with()(ads)
+_ads = kernel(ads)
 
 
 class Ads:

@@ -24,7 +24,8 @@ from dwindle.algorithm.updates import (
     weight_at,
     worth,
 )
-from dwindle.jit.compile import helper, kernel, locked, prefetch, teach
+from dwindle.jit.compile import helper, kernel, teach
+from dwindle.jit.intrinsics import prefetch
 
 teach(value, slope, shrink, lags, feels, path_sum)
 teach(weight_at, settle, mark_seen, squared, step, exported, alive, worth)
@@ -192,7 +193,7 @@ def learn(
 # As short as these are, to let go of the interpreter's lock and wait for it would take longer.
 
 
-@locked
+@kernel(nogil=False)
 def longest(start: Any, importance: Any) -> tuple[int, int]:
     """The most features of an example that counts, and which is the first with so many."""
     n, first = 0, 0
@@ -202,7 +203,7 @@ def longest(start: Any, importance: Any) -> tuple[int, int]:
     return n, first
 
 
-@locked
+@kernel(nogil=False)
 def n_others(label: Any, importance: Any, first: Any, second: Any) -> int:
     """How many labels count and are neither of these two."""
     n = 0

@@ -9,7 +9,7 @@ from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import Hinge, Logistic, Squared
 from dwindle.batch import Batch
 from dwindle.formats.block import Parsed
-from dwindle.jit.compile import locked
+from dwindle.jit.compile import kernel
 
 PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
 
@@ -82,7 +82,7 @@ class Labels:
         )
 
 
-@locked  # to let go of the interpreter's lock and wait for it would take longer
+@kernel(nogil=False)  # to let go of the interpreter's lock and wait for it would take longer
 def _map(label: Any, importance: Any, value: Any, sign: Any, mapped: Any) -> bool:
     """Each label of a value has its sign in ``mapped``; says whether all that count are of one."""
     n_unknown = 0

@@ -1,7 +1,6 @@
 """The names of live features, and of no others."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -9,10 +8,9 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle import kernels
 from dwindle._base.interrupts import Held
 from dwindle._base.threads import Aside
-from dwindle.jit.compile import compiled, compiled_with
+from dwindle.jit.compile import kernel
 from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
 from dwindle.names import Text, cut, spelled
 
@@ -214,7 +212,7 @@ class _Growing:
         self._used = n
 
 
-@compiled
+@kernel
 def _has_text(key: Any, bound: Any, text: Any) -> Any:
     """Which names must be remembered: all but those that are their own keys, in decimal."""
     kept = np.ones(len(key), np.bool_)
@@ -233,7 +231,7 @@ def _has_text(key: Any, bound: Any, text: Any) -> Any:
     return kept
 
 
-@compiled_with(Path(kernels.__file__))
+@kernel
 def _among(living: Any, key: Any) -> Any:
     """Which of these keys are living; of those that are not, it says so of some."""
     shift = home_shift(len(living.bits) * 64)
@@ -244,7 +242,7 @@ def _among(living: Any, key: Any) -> Any:
     return found
 
 
-@compiled_with(Path(kernels.__file__))
+@kernel
 def _places(known: Any, keys: Any) -> Any:
     """Where each of these keys first is among the known ones; -1 if it is not."""
     n_places = 2
@@ -267,7 +265,7 @@ def _places(known: Any, keys: Any) -> Any:
     return found
 
 
-@compiled
+@kernel
 def _close_up(key: Any, size: Any, text: Any, kept: Any) -> tuple[int, int]:
     """The names that are kept stand at the front; returns how many they are, and their bytes."""
     n, to, begin = 0, 0, 0

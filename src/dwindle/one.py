@@ -9,16 +9,16 @@ What is not everyday, a strange value say, is left to `Learner.learn`.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
 from dwindle import kernels, sketch
+from dwindle._base.text import EQUALS
 from dwindle.formats.keys import key_in_memory
-from dwindle.formats.scan import EQUALS, byte, double, word
-from dwindle.jit.compile import Kernel, helper, locked_kernel, prefetch
+from dwindle.jit.compile import Kernel, helper, kernel
+from dwindle.jit.intrinsics import byte, double, prefetch, word
 from dwindle.jit.packed_args import Standing, laid, taken
 from dwindle.kernels import GOLDEN, ONE, home_shift
 
@@ -56,10 +56,6 @@ PREDICTS_FROM = int64, int64
 Given = tuple[Any, ...]
 Learned = tuple[int, int, int, int, float]
 Predicted = tuple[bool, float]
-
-_HERE = Path(__file__).parent
-_TEXT = ("hashing", "formats/scan", "formats/keys", "formats/numerals")
-_FILES = [_HERE / f"{name}.py" for name in ("kernels", "sketch", "jit/packed_args", *_TEXT)]
 
 _learn = helper(kernels.learn.function)
 _predict = helper(kernels.predict.function)
@@ -158,7 +154,7 @@ def _read(features: int, desk: Any) -> int:
     return n
 
 
-@locked_kernel(*_FILES)
+@kernel(nogil=False)
 def learn_one(given: Any) -> tuple[int, int, int, int, float]:
     """`kernels.learn` on the example of a dict; new keys go to ``late`` and ``register`` too.
 
@@ -205,7 +201,7 @@ def learn_one(given: Any) -> tuple[int, int, int, int, float]:
     return became, then, used, max(used, peak), desk.prediction[0]
 
 
-@locked_kernel(*_FILES)
+@kernel(nogil=False)
 def predict_one(given: Any) -> tuple[bool, float]:
     """Whether the dict is an everyday example, and if so what `kernels.predict` says of it."""
     features, at, standing = given

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.batch import Batch
-from dwindle.jit.compile import compiled
+from dwindle.jit.compile import kernel
 
 BINS = 2**16
 FEW = 2  # labels that are counted without sorting
@@ -104,7 +104,7 @@ class LabelCounts:
         return middle, mean(middle)
 
 
-@compiled
+@kernel
 def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
     """Each value has the weight of its labels added; returns how many that count are of none.
 

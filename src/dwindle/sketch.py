@@ -7,7 +7,8 @@ import numpy as np
 from numba import uint8, uint64
 from numpy.typing import NDArray
 
-from dwindle.jit.compile import compiled_with, leading_zeros
+from dwindle.jit.compile import kernel
+from dwindle.jit.intrinsics import leading_zeros
 
 BITS = 14  # 2^14 registers: a standard error of 1.04 / 2^7 = 0.8 %
 
@@ -27,7 +28,7 @@ def observe(register: Any, key: Any) -> None:
             register[place] = uint8(rank)
 
 
-_observe = compiled_with()(observe)
+_observe = kernel(observe)
 
 
 class Distinct:

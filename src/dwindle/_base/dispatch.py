@@ -6,10 +6,8 @@ shrinkage can be named, configured and shown without paying for its import.
 """
 
 import functools
-import inspect
 from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from dwindle._base.errors import DataError
@@ -22,7 +20,7 @@ class Generic(NamedTuple):
     """A function with one body per class; the wrapper that `by_class` returns carries it."""
 
     name: str
-    bodies: dict[type, Callable[..., Any]]
+    bodies: dict[type, FunctionType]
 
 
 _GENERICS: dict[Callable[..., Any], Generic] = {}
@@ -33,7 +31,7 @@ def by_class(stub: Body) -> Body:
 
     ``stub`` itself only documents; `body_of` adds what runs.
     """
-    bodies: dict[type, Callable[..., Any]] = {}
+    bodies: dict[type, FunctionType] = {}
 
     @functools.wraps(stub)
     def generic(chosen: Any, *args: Any) -> Any:
@@ -47,6 +45,7 @@ def body_of(generic: Callable[..., Any], *classes: type) -> Callable[[Body], Bod
     """Register the decorated function as ``generic`` for ``classes``."""
 
     def add(body: Body) -> Body:
+        assert isinstance(body, FunctionType)
         for cls in classes:
             _GENERICS[generic].bodies[cls] = body
         return body
@@ -54,9 +53,18 @@ def body_of(generic: Callable[..., Any], *classes: type) -> Callable[[Body], Bod
     return add
 
 
-def bodies(generic: Callable[..., Any]) -> dict[type, Callable[..., Any]]:
-    """The bodies of ``generic``, by class."""
-    return _GENERICS[generic].bodies
+def bodies(generic: Any) -> dict[type, FunctionType] | None:
+    """Return the bodies of a generic by class; None for anything else."""
+    try:
+        found = _GENERICS.get(generic)
+    except TypeError:  # not hashable
+        return None
+    return None if found is None else found.bodies
+
+
+def all_bodies(cls: type) -> list[FunctionType]:
+    """List every body registered for a class."""
+    return [g.bodies[cls] for g in _GENERICS.values() if cls in g.bodies]
 
 
 def known_class(name: str) -> type:
@@ -86,31 +94,3 @@ def exact(ingredient: Ingredient) -> Ingredient:
     hints = get_type_hints(type(ingredient))
     values = zip(hints.values(), ingredient, strict=True)
     return type(ingredient)(*(hint(value) for hint, value in values))
-
-
-def sources(*ingredients: object) -> bytes:
-    """A digest of every file that holds code registered for these ingredients' classes.
-
-    It goes into the signature of each kernel compiled for them, so that an edit to a loss, the
-    package's or a user's, misses the cache on disk instead of running stale code.
-    """
-    parts = {
-        _source(body)
-        for ingredient in ingredients
-        for generic in _GENERICS.values()
-        if (body := generic.bodies.get(type(ingredient))) is not None
-    }
-    return sha256(b"".join(sorted(parts))).digest()
-
-
-@functools.cache
-def _source(body: Callable[..., Any]) -> bytes:
-    """A digest of the file a body stands in, or, in a notebook, of the body itself.
-
-    Read once: an edit has no effect on a body that was already imported.
-    """
-    file = Path(inspect.getfile(body))
-    if file.is_file():
-        return sha256(file.read_bytes()).digest()
-    code = body.__code__
-    return sha256(code.co_code + repr((code.co_consts, code.co_names)).encode()).digest()

@@ -1,4 +1,8 @@
-"""Numbers in sentences."""
+"""Counts in sentences, and the ASCII codes that kernels look for."""
+
+TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
+HASH, QUOTE, STAR, PLUS, COMMA, MINUS, DOT, COLON, EQUALS, BAR = b"#'*+,-.:=|"
+ZERO = ord("0")
 
 
 def counted(number: float, what: str) -> str:

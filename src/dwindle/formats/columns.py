@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError
 from dwindle.formats.arrays import as_dictionary, numbers
 from dwindle.formats.block import Parsed
-from dwindle.formats.words import (
-    Interactions,
-    Rows,
-    Words,
-    finished,
-    keys_of,
-    starts,
-)
+from dwindle.formats.words import Interactions, Rows, Words, finished, keys_of, starts
 
 MOST_ROWS = 1 << 16  # of a batch: more would only wait in memory
 

@@ -6,8 +6,8 @@ import numpy as np
 from numba import int64, uint64
 from numpy.typing import NDArray
 
-from dwindle.formats.scan import DOT, MINUS, NEWLINE, PLUS, ZERO, text_kernel
-from dwindle.jit.compile import helper
+from dwindle._base.text import DOT, MINUS, NEWLINE, PLUS, ZERO
+from dwindle.jit.compile import helper, kernel
 
 DIGITS = 9
 LONGEST = len("-1.23456789e-308\n")
@@ -56,7 +56,7 @@ def _nine_digits(size: float, power: int) -> tuple[int, int]:
     return (digits, exponent) if digits < MOST else (LEAST, exponent + 1)
 
 
-@text_kernel
+@kernel
 def _write(  # noqa: C901 - one walk over the text
     number: Any, bits: Any, i: int, text: Any, end: int
 ) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle.jit.compile import compiled
+from dwindle.jit.compile import kernel
 
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
@@ -30,7 +30,7 @@ def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         bits += 1
 
 
-@compiled
+@kernel
 def _number(
     key: Any, table: Any, n: int, done: int, known: Any, first: Any, which: Any
 ) -> tuple[int, int]:

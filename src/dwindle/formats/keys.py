@@ -5,10 +5,11 @@ from typing import Any
 import xxhash
 from numba import uint64
 
-from dwindle.formats.numerals import ZEROS, are_digits, eight_digits
-from dwindle.formats.scan import COLON, EQUALS, ZERO, byte, half, word
+from dwindle._base.text import COLON, EQUALS, ZERO
+from dwindle.features.digits import ZEROS, are_digits, eight_digits
 from dwindle.hashing import LARGEST
 from dwindle.jit.compile import helper, inlined
+from dwindle.jit.intrinsics import byte, half, word
 
 DEFAULT_SEED = uint64(xxhash.xxh64_intdigest(b""))  # of the namespace without a name
 NOT_A_KEY = uint64(LARGEST + 1)

@@ -6,14 +6,13 @@ on several lanes in one instruction.
 
 from typing import Any
 
-from llvmlite import ir
-from numba import float32, types, uint64
-from numba.extending import intrinsic
+from numba import float32, uint64
 from numba.np.numpy_support import carray
 
 from dwindle.formats.keys import ended
 from dwindle.formats.numerals import number_of_word, number_of_words
 from dwindle.jit.compile import helper
+from dwindle.jit.intrinsics import singles, words
 
 LANES = 128
 _TOGETHER = 16  # lanes are always read by so many, of which the last may be idle
@@ -23,22 +22,6 @@ _TOGETHER = 16  # lanes are always read by so many, of which the last may be idl
 STATE, LAST, TAIL, LENGTH, LOW, HIGH, VALUE_LENGTH, SIZE = range(0, 8 * 8 * LANES, 8 * LANES)
 
 _LARGEST: Any = float32(3.4028234663852886e38)
-
-
-def _pointer(kind: Any, width: Any) -> Any:
-    """A function from an address to a pointer, as `carray` wants one."""
-
-    def point(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], width.as_pointer())
-
-        return types.CPointer(kind)(types.int64), codegen
-
-    return intrinsic(point)
-
-
-_words = _pointer(types.uint64, ir.IntType(64))
-_singles = _pointer(types.float32, ir.FloatType())
 
 
 @helper
@@ -57,9 +40,9 @@ def _whole(n: int) -> int:
 def put_keys(lanes: int, n: int, key: int) -> None:
     """The keys of n features stand at address ``key``, and whatever after them."""
     n = _whole(n)
-    state, last = carray(_words(lanes + STATE), n), carray(_words(lanes + LAST), n)
-    tail, length = carray(_words(lanes + TAIL), n), carray(_words(lanes + LENGTH), n)
-    keys = carray(_words(key), n)
+    state, last = carray(words(lanes + STATE), n), carray(words(lanes + LAST), n)
+    tail, length = carray(words(lanes + TAIL), n), carray(words(lanes + LENGTH), n)
+    keys = carray(words(key), n)
     for f in range(uint64(n)):
         keys[f] = ended(state[f], last[f], tail[f], length[f])
 
@@ -68,7 +51,7 @@ def put_keys(lanes: int, n: int, key: int) -> None:
 def put_ones(n: int, x: int) -> None:
     """The values of n features without one stand at address ``x``, and whatever after them."""
     n = _whole(n)
-    values = carray(_singles(x), n)
+    values = carray(singles(x), n)
     for f in range(uint64(n)):
         values[f] = float32(1.0)
 
@@ -80,8 +63,8 @@ def put_values(lanes: int, n: int, longest: int, x: int) -> bool:
     The ``longest`` has so many bytes. Returns whether some is not plain, or 0.
     """
     whole = _whole(n)
-    low, high = carray(_words(lanes + LOW), whole), carray(_words(lanes + HIGH), whole)
-    length, values = carray(_words(lanes + VALUE_LENGTH), whole), carray(_singles(x), whole)
+    low, high = carray(words(lanes + LOW), whole), carray(words(lanes + HIGH), whole)
+    length, values = carray(words(lanes + VALUE_LENGTH), whole), carray(singles(x), whole)
     odd: Any = False
     if longest <= 8:
         for f in range(uint64(whole)):

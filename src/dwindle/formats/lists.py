@@ -20,10 +20,10 @@ from dwindle.formats.arrays import (
 )
 from dwindle.formats.block import Parsed
 from dwindle.formats.distinct import distinct
-from dwindle.formats.scan import text_kernel
 from dwindle.formats.spans import Lazy
 from dwindle.formats.words import NO_FACTORS, Names, Words, listed_faults, starts
 from dwindle.hashing import LARGEST
+from dwindle.jit.compile import kernel
 from dwindle.names import Spelled, decoded, spelled
 
 Lists = dict[str, tuple[NDArray[np.int64], pa.Array]]  # by column: see `_list_of`
@@ -227,7 +227,7 @@ def _find_bad_items(lists: Lists, faults: dict[int, str]) -> None:
     check("key", key > LARGEST, lambda _: f"a key is above {LARGEST}, the largest there is")
 
 
-@text_kernel
+@kernel
 def _is_clean(key: Any, x: Any) -> bool:
     """Whether there are so many values as keys, all of them finite and not 0, and the keys good."""
     n_good = 0

@@ -7,10 +7,11 @@ import numpy as np
 from numba import float32, float64, int64, uint64
 from numpy.typing import NDArray
 
-from dwindle.formats.scan import DOT, MINUS, PLUS, ZERO, byte, double, lowest, marks, word
+from dwindle._base.text import DOT, MINUS, PLUS, ZERO
+from dwindle.features.digits import ZEROS, are_digits, eight_digits, marks
 from dwindle.jit.compile import helper, inlined
+from dwindle.jit.intrinsics import byte, double, lowest, word
 
-ZEROS = uint64(int.from_bytes(b"0" * 8, "little"))
 _UNIT = uint64(1 << 56)  # the digit 1, after seven zeros
 _LEAST, _MOST = -65, 39  # 10^19 times any lower power of ten is 0 in single precision
 _TEN_TO = np.array([float(f"1e{k}") for k in range(_LEAST, _MOST + 1)])
@@ -41,20 +42,6 @@ def _look_up(known: int, at: int) -> float:
     if low <= int64(word(known)) and int64(word(known + 16 * low)) == at:
         return double(known + 16 * low + 8)
     return math.nan
-
-
-@helper
-def eight_digits(w: Any) -> Any:
-    """The number whose digits are the bytes of ``w``, the first in the lowest."""
-    w = ((w * uint64(2561)) >> uint64(8)) & uint64(0x00FF00FF00FF00FF)
-    w = ((w * uint64(6553601)) >> uint64(16)) & uint64(0x0000FFFF0000FFFF)
-    return (w * uint64(42949672960001)) >> uint64(32)
-
-
-@helper
-def are_digits(w: Any) -> bool:
-    """Whether each byte of ``w`` is from 0 to 9."""
-    return ((w + uint64(0x7676767676767676)) | w) & uint64(0x8080808080808080) == uint64(0)
 
 
 @helper

@@ -6,34 +6,17 @@ kernel is known by its address too; only the kernels write into arrays.
 Positions are offsets into the text, and a range of bytes goes up to, not including, its end.
 """
 
-import functools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import float64, int64, types, uint64
-from numba.extending import intrinsic
+from numba import uint64
 from numpy.typing import NDArray
 
+from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
+from dwindle.features.digits import marks
 from dwindle.formats.block import Block, Size
-from dwindle.jit.compile import compiled_with, helper, inlined
-
-# Compiles a kernel that reads text: these are the files that it may call into.
-_HERE = Path(__file__).parent
-text_kernel = compiled_with(
-    *(
-        _HERE / f"{name}.py"
-        for name in (
-            *("scan", "keys", "numerals", "lanes", "crossing", "vw_parts", "vw_faults"),
-            "../hashing",
-        )
-    )
-)
-
-TAB, NEWLINE, RETURN, SPACE = b"\t\n\r "
-HASH, QUOTE, STAR, PLUS, COMMA, MINUS, DOT, COLON, EQUALS, BAR = b"#'*+,-.:=|"
-ZERO = ord("0")
+from dwindle.jit.compile import helper, inlined, kernel
+from dwindle.jit.intrinsics import byte, lowest, mask_of, n_set, put_word, word
 
 # What a kernel may stop at in any format; a format's own kinds follow. UNSURE: see `number`.
 FINE, UNSURE, NUL, LONE_RETURN, KINDS = range(5)
@@ -63,7 +46,7 @@ def size_of(data: NDArray[np.uint8]) -> Size:
     return Size(n_newlines + 1, *others)
 
 
-@text_kernel
+@kernel
 def last_line(data: Any) -> int:
     """Where the last line ends, or 0 if none does."""
     n = len(data)
@@ -72,85 +55,17 @@ def last_line(data: Any) -> int:
     return n
 
 
-def _load(width: int, result: Any) -> Any:
-    """A function from an address, which need not be aligned, to what stands there."""
-
-    def load(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            kind = ir.IntType(width) if result is not float64 else ir.DoubleType()
-            found = builder.load(builder.inttoptr(args[0], kind.as_pointer()), align=1)
-            return builder.zext(found, ir.IntType(64)) if width < 64 else found
-
-        return result(types.int64), codegen
-
-    return intrinsic(load)
+ends: Any = mask_of(
+    SPACE, COLON, BAR
+)  # of a name or value: a blank, a control character, ':' or '|'
+newlines: Any = mask_of(None, NEWLINE)
+_separators: Any = mask_of(None, SPACE, TAB)
+_bars: Any = mask_of(None, BAR)
+_nuls: Any = mask_of(None, 0)
+_returns: Any = mask_of(None, RETURN)
 
 
-def _store(width: int) -> Any:
-    """A function that puts a number at an address."""
-
-    def store(_typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001 - as above
-        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            kind = ir.IntType(width)
-            value = builder.trunc(args[1], kind) if width < 64 else args[1]
-            builder.store(value, builder.inttoptr(args[0], kind.as_pointer()), align=1)
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.uint64), codegen
-
-    return intrinsic(store)
-
-
-def _lowest_bit(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-    """Which bit of ``w`` is the lowest set, 64 if none is."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.IntType(1)(0))
-
-    return types.int64(types.uint64), codegen
-
-
-def _mask(up_to: int | None, *sought: int) -> Any:
-    """A function from an address to 64 bits: which of the 64 bytes there are the ones sought.
-
-    Those are all bytes ``up_to`` one, and the others named. LLVM makes it a compare or two.
-    """
-
-    def mask(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            kind = ir.VectorType(ir.IntType(8), 64)
-            found = builder.load(builder.inttoptr(args[0], kind.as_pointer()), align=1)
-            all_of = {c: ir.Constant(kind, [c] * 64) for c in (up_to or 0, *sought)}
-            tests = [builder.icmp_unsigned("==", found, all_of[c]) for c in sought]
-            if up_to is not None:
-                tests.append(builder.icmp_unsigned("<=", found, all_of[up_to]))
-            return builder.bitcast(functools.reduce(builder.or_, tests), ir.IntType(64))
-
-        return uint64(types.int64), codegen
-
-    return intrinsic(mask)
-
-
-def _set_bits(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-    """How many bits of ``w`` are set."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.uint64), codegen
-
-
-lowest: Any = intrinsic(_lowest_bit)
-n_set: Any = intrinsic(_set_bits)
-ends: Any = _mask(SPACE, COLON, BAR)  # of a name or value: a blank, a control character, ':' or '|'
-newlines: Any = _mask(None, NEWLINE)
-_separators: Any = _mask(None, SPACE, TAB)
-_bars: Any = _mask(None, BAR)
-_nuls: Any = _mask(None, 0)
-_returns: Any = _mask(None, RETURN)
-
-
-@text_kernel
+@kernel
 def _counts(text: int, end: int) -> tuple[int, int, int, bool]:
     """How many newlines, separators and bars there are, and whether it is odd: see `Size`."""
     n_newlines, n_separators, n_bars = 0, 0, 0
@@ -169,21 +84,6 @@ def _counts(text: int, end: int) -> tuple[int, int, int, bool]:
         is_lone = c == RETURN and i + 1 < end and byte(text + i + 1) != NEWLINE
         odd |= uint64(c == 0 or is_lone)
     return n_newlines, n_separators, n_bars, odd != uint64(0)
-
-
-put = _store(8)
-put_word = _store(64)
-byte = _load(8, int64)
-half = _load(32, uint64)
-word = _load(64, uint64)
-double = _load(64, float64)
-
-
-@helper
-def marks(w: Any, sought: int) -> Any:
-    """The top bit of each byte of ``w`` that is the one sought, and perhaps of others above it."""
-    w ^= uint64(sought) * uint64(0x0101010101010101)
-    return (w - uint64(0x0101010101010101)) & ~w & uint64(0x8080808080808080)
 
 
 @helper

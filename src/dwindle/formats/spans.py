@@ -7,7 +7,7 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle.formats.scan import (
+from dwindle._base.text import (
     BAR,
     COLON,
     DOT,
@@ -20,15 +20,10 @@ from dwindle.formats.scan import (
     STAR,
     TAB,
     ZERO,
-    byte,
-    lowest,
-    marks,
-    put,
-    put_word,
-    text_kernel,
-    word,
 )
-from dwindle.jit.compile import helper
+from dwindle.features.digits import marks
+from dwindle.jit.compile import helper, kernel
+from dwindle.jit.intrinsics import byte, lowest, put, put_word, word
 from dwindle.names import decoded, text_of
 
 BLANKS = uint64(0x2121212121212121)  # one more than a space, in each byte
@@ -200,7 +195,7 @@ def _section(first: Any, k: int, near: int) -> int:
     return low - 1
 
 
-@text_kernel
+@kernel
 def _spell(
     text: int,
     end: int,

@@ -13,38 +13,28 @@ import numpy as np
 from numba import float32, uint64
 from numpy.typing import NDArray
 
+from dwindle._base.text import COLON, HASH, MINUS, PLUS, RETURN, SPACE, TAB, ZERO
 from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
 from dwindle.formats.keys import NOT_A_KEY, integer, short_integer
 from dwindle.formats.numerals import known_numbers, number, short_number
 from dwindle.formats.scan import (
-    COLON,
     FINE,
-    HASH,
     KINDS,
     MARGIN,
-    MINUS,
-    PLUS,
-    RETURN,
-    SPACE,
-    TAB,
     UNSURE,
-    ZERO,
-    byte,
     ends,
     find,
-    half,
     line_end,
-    lowest,
     oddity,
     opened,
     skip_blank,
-    text_kernel,
     token_end,
 )
 from dwindle.hashing import LARGEST
-from dwindle.jit.compile import helper, inlined
+from dwindle.jit.compile import helper, inlined, kernel
+from dwindle.jit.intrinsics import byte, half, lowest
 
 _QID = uint64(int.from_bytes(b"qid:", "little"))
 
@@ -169,7 +159,7 @@ def _is_integer(text: int, begin: int, end: int) -> bool:
     return i == end and i > first
 
 
-@text_kernel
+@kernel
 def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     text: int,
     at: int,

@@ -12,14 +12,9 @@ import numpy as np
 from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
+from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB, ZERO
 from dwindle.formats.crossing import n_products, put_products
-from dwindle.formats.keys import (
-    DEFAULT_SEED,
-    NOT_A_KEY,
-    fresh_state,
-    long_state,
-    short_integer,
-)
+from dwindle.formats.keys import DEFAULT_SEED, NOT_A_KEY, fresh_state, long_state, short_integer
 from dwindle.formats.lanes import (
     HIGH,
     LANES,
@@ -35,30 +30,11 @@ from dwindle.formats.lanes import (
     put_values,
 )
 from dwindle.formats.numerals import short_number
-from dwindle.formats.scan import (
-    BAR,
-    COLON,
-    FINE,
-    NEWLINE,
-    RETURN,
-    SPACE,
-    TAB,
-    UNSURE,
-    ZERO,
-    byte,
-    half,
-    line_end,
-    oddity,
-    put_word,
-    quick_end,
-    refilled,
-    text_kernel,
-    token_end,
-    word,
-)
+from dwindle.formats.scan import FINE, UNSURE, line_end, oddity, quick_end, refilled, token_end
 from dwindle.formats.vw_faults import CROWD, MOST_PRODUCTS, PRODUCT
 from dwindle.formats.vw_parts import NO_SCALE, feature, head, header
-from dwindle.jit.compile import helper
+from dwindle.jit.compile import helper, kernel
+from dwindle.jit.intrinsics import byte, half, put_word, word
 
 _ONE = uint64(ZERO + 1)
 _SPACE_BAR = uint64(int.from_bytes(b" |", "little"))
@@ -126,7 +102,7 @@ def _index(seeds: Any, seed: Any) -> int:
     return -1
 
 
-@text_kernel
+@kernel
 def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     text: int,
     at: int,

@@ -15,9 +15,9 @@ from dwindle.batch import Batch
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.crossing import put_products
 from dwindle.formats.keys import DEFAULT_SEED, key_of_name
-from dwindle.formats.scan import text_kernel
 from dwindle.formats.spans import Lazy
 from dwindle.formats.vw_faults import MOST_PRODUCTS
+from dwindle.jit.compile import kernel
 from dwindle.names import Spelled, decoded, spelled
 
 Interactions = tuple[tuple[str, ...], ...]
@@ -235,7 +235,7 @@ def _n_products(
     return total
 
 
-@text_kernel
+@kernel
 def _pick(text: Any, known: Any, place: Any, bound: Any, found: Any) -> None:
     """What stands at ``place`` of the known pieces of a text is from ``bound`` on in ``found``."""
     for w in range(len(place)):
@@ -244,7 +244,7 @@ def _pick(text: Any, known: Any, place: Any, bound: Any, found: Any) -> None:
             found[i] = text[i + shift]
 
 
-@text_kernel
+@kernel
 def _cross(
     start: Any,
     word: Any,
@@ -291,7 +291,7 @@ def _cross(
     return n, k
 
 
-@text_kernel
+@kernel
 def _keys(
     text: int,
     offset: Any,

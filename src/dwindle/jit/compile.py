@@ -1,51 +1,186 @@
-"""Numba, in one place: how a kernel is compiled, specialised by class, cached and prefetched."""
+"""Compiling with Numba: kernels, the helpers they call, dispatch by class and cache stamps."""
 
+import functools
+import sys
 import types as pytypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils, event
-from numba.extending import intrinsic, overload
+import numpy as np
+from numba import njit
+from numba.core import event
+from numba.extending import overload
 
-from dwindle._base.dispatch import bodies, sources
+from dwindle._base.dispatch import all_bodies, bodies
 
 try:
     from dwindle.jit.disk_cache import Store
-except ImportError:  # a Numba whose inside is other than the one we know: its own way is slower
+except ImportError:  # a Numba whose internals we do not know: its own cache works, only slower
     # The name is ours where it can be, and its base's where not.
     from numba.core.caching import FunctionCache as Store  # type: ignore[assignment]
 
-_HERE = Path(__file__)
-_OURS = b"".join(_HERE.with_name(name).read_bytes() for name in (_HERE.name, "disk_cache.py"))
+_FOREIGN = {"numba", "numpy", "llvmlite"} | sys.stdlib_module_names  # never edited by a user
 
+_CONSTANT = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """A kernel: compiled when first called, or taken from the cache.
-
-    It runs without the interpreter's lock.
-    """
-    return _cached(njit(nogil=True, error_model="numpy")(function))
-
-
-def locked(function: Callable[..., Any]) -> Any:
-    """A kernel that keeps the interpreter's lock, and so may use its objects."""
-    return _cached(njit(error_model="numpy")(function))
-
-
-def _cached(kernel: Any) -> Any:
-    kernel._cache = Store(kernel.py_func)  # noqa: SLF001  (Numba has no other door for it)
-    return kernel
-
-
-# What a kernel calls. It has no cache of its own, which would go stale unnoticed when what it calls
-# in turn is edited: its code is in the cache of the kernels.
+# A function that kernels call. It has no disk cache of its own: its code is in the kernels' caches.
 helper = njit(nogil=True, error_model="numpy")
 # A helper in an inner loop: LLVM would rather call it, through memory, when it is not small.
 inlined = njit(nogil=True, error_model="numpy", forceinline=True)
+
+
+class Kernel:
+    """A loop that is compiled when first called, once per combination of ingredients.
+
+    Compiled code is cached on disk under a name that holds a digest of every file it was compiled
+    from: the kernel's own, and those of all functions, generics and intrinsics that it reaches.
+    Numba itself looks only at the kernel's own file before it trusts its cache. (The digest could
+    also be the default of a parameter, but Numba looks up a call that leaves out an argument anew
+    each time: 40 us and more.)
+    """
+
+    def __init__(self, function: pytypes.FunctionType, *, nogil: bool) -> None:
+        self.function = function
+        self._compile = njit(nogil=nogil, error_model="numpy")
+        self._made: dict[tuple[type, ...], Any] = {}
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the loop, whose code depends on no ingredient."""
+        return self.of()(*args)
+
+    def of(self, *ingredients: object) -> Any:
+        """Return Numba's dispatcher for ingredients of these classes."""
+        classes = tuple(map(type, ingredients))
+        if classes not in self._made:
+            self._made[classes] = self._compiled(classes)
+        return self._made[classes]
+
+    def compiled(self) -> list[Any]:
+        """List the dispatchers made so far, for tests that look into them."""
+        return list(self._made.values())
+
+    def _compiled(self, classes: tuple[type, ...]) -> Any:
+        f = self.function
+        clone = pytypes.FunctionType(
+            f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__
+        )
+        clone.__qualname__ = f"{f.__qualname__}_{stamp(f, *classes)[:16]}"
+        clone.__module__, clone.__doc__ = f.__module__, f.__doc__
+        dispatcher = self._compile(clone)
+        dispatcher._cache = Store(dispatcher.py_func)  # noqa: SLF001  (Numba has no other door)
+        return dispatcher
+
+
+def kernel(function: Callable[..., Any] | None = None, *, nogil: bool = True) -> Any:
+    """Decorate a loop that Python calls; see `Kernel`.
+
+    ``nogil=False`` is for loops that use Python objects, or that are so short that releasing the
+    interpreter's lock and waiting for it again would take longer.
+    """
+    if function is None:
+        return functools.partial(kernel, nogil=nogil)
+    assert isinstance(function, pytypes.FunctionType)
+    return Kernel(function, nogil=nogil)
+
+
+def stamp(function: pytypes.FunctionType, *classes: type) -> str:
+    """Digest the source of all code that a kernel reaches for ingredients of these classes.
+
+    That is the files of all functions and the values of all constants. A generic leads to the
+    bodies of dwindle's own classes and to those of ``classes``, so that the digest does not depend
+    on what else a user has imported.
+    """
+    reached = _reached(function, classes)
+    parts = {_digest_of(Path(__file__)), *map(_source, reached), *map(_constants, reached)}
+    return sha256(b"".join(sorted(parts))).hexdigest()
+
+
+def _reached(
+    function: pytypes.FunctionType, classes: tuple[type, ...]
+) -> set[pytypes.FunctionType]:
+    found: set[pytypes.FunctionType] = set()
+    waiting = [function, *(body for cls in classes for body in all_bodies(cls))]
+    while waiting:
+        f = waiting.pop()
+        if f not in found:
+            found.add(f)
+            waiting += _called_by(f, classes)
+    return found
+
+
+def _called_by(
+    f: pytypes.FunctionType, classes: tuple[type, ...]
+) -> Iterator[pytypes.FunctionType]:
+    """Yield the functions that the names in a function's code stand for."""
+    cells = [cell.cell_contents for cell in f.__closure__ or ()]
+    for value in (*(f.__globals__.get(name) for name in _names(f.__code__)), *cells):
+        known = bodies(value)
+        if known is not None:
+            yield from (b for c, b in known.items() if c in classes or _is_ours(c))
+            continue
+        for attribute in ("py_func", "function", "_defn"):  # of a helper, a kernel, an intrinsic
+            inner = getattr(value, attribute, value)
+            if isinstance(inner, pytypes.FunctionType) and _package(inner) not in _FOREIGN:
+                yield inner
+
+
+def _names(code: pytypes.CodeType) -> Iterator[str]:
+    """Yield the names in a function's code and in the functions within it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, pytypes.CodeType):
+            yield from _names(constant)
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _package(f: pytypes.FunctionType) -> str:
+    return f.__module__.partition(".")[0]
+
+
+@functools.cache
+def _source(f: pytypes.FunctionType) -> bytes:
+    """Digest the file a function stands in, or, in a notebook, its code.
+
+    Read once: an edit has no effect on a function that was already imported.
+    """
+    file = Path(f.__code__.co_filename)
+    if file.is_file():
+        return _digest_of(file)
+    code = f.__code__
+    return sha256(code.co_code + repr((code.co_consts, code.co_names)).encode()).digest()
+
+
+def _constants(f: pytypes.FunctionType) -> bytes:
+    """Digest the numbers and texts that a function's names stand for."""
+    found = ((name, f.__globals__.get(name)) for name in sorted(set(_names(f.__code__))))
+    said = (f"{name}={value!r}" for name, value in found if isinstance(value, _CONSTANT))
+    return sha256(" ".join(said).encode()).digest()
+
+
+@functools.cache
+def _digest_of(file: Path) -> bytes:
+    return sha256(file.read_bytes()).digest()
+
+
+def teach(*generics: Callable[..., Any]) -> None:
+    """Let Numba choose the body of each generic by the class of its first argument."""
+    for generic in generics:
+        known = bodies(generic)
+        assert known is not None
+        overload(generic, strict=False)(_chooser(known))
+
+
+def _chooser(known: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
+    def choose(chosen: Any, *_: Any) -> Callable[..., Any] | None:
+        return known.get(getattr(chosen, "instance_class", type(None)))
+
+    return choose
 
 
 class _Once(event.Listener):
@@ -61,124 +196,5 @@ class _Once(event.Listener):
 
 
 def before_compiling(tell: Callable[[], object]) -> None:
-    """``tell`` is called before the first code that is compiled and not taken from the cache."""
+    """Call ``tell`` before the first code that is compiled rather than loaded from the cache."""
     event.register("numba:compile", _Once(tell))
-
-
-def teach(*generics: Callable[..., Any]) -> None:
-    """Let Numba choose the body of each generic by the class of its first argument."""
-    for generic in generics:
-        overload(generic, strict=False)(_chooser(bodies(generic)))
-
-
-def _chooser(known: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
-    def choose(chosen: Any, *_: Any) -> Callable[..., Any] | None:
-        return known.get(getattr(chosen, "instance_class", type(None)))
-
-    return choose
-
-
-def _stamped(function: pytypes.FunctionType, *code: bytes, compile_: Any = compiled) -> Any:
-    """The function compiled, with a digest of ``code`` in the name that its cache goes by.
-
-    Numba re-reads a kernel's own file before trusting its cache on disk, but not the files that the
-    kernel calls into. (The digest could be the default of a parameter too, but Numba looks up a
-    call that leaves out an argument anew each time: 40 us and more.)
-    """
-    f = function
-    clone = pytypes.FunctionType(
-        f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__
-    )
-    digest = sha256(_OURS + b"".join(code)).hexdigest()
-    clone.__qualname__, clone.__module__ = f"{f.__qualname__}_{digest[:16]}", f.__module__
-    clone.__doc__ = f.__doc__
-    return compile_(clone)
-
-
-def compiled_with(*files: Path) -> Callable[[Callable[..., Any]], Any]:
-    """Decorates a kernel whose helpers stand in these files."""
-    code = [file.read_bytes() for file in files]
-
-    def compile_with(function: Callable[..., Any]) -> Any:
-        assert isinstance(function, pytypes.FunctionType)
-        return _stamped(function, *code)
-
-    return compile_with
-
-
-class Kernel:
-    """A loop that is compiled once for each combination of ingredients and cached on disk."""
-
-    def __init__(
-        self, function: pytypes.FunctionType, *files: Path, compile_: Any = compiled
-    ) -> None:
-        self.function = function
-        own = Path(function.__code__.co_filename)
-        self._own = b"".join(file.read_bytes() for file in (own, *files))
-        self._compile = compile_
-        self._made: dict[bytes, Callable[..., Any]] = {}
-        self.__doc__ = function.__doc__
-
-    def of(self, *ingredients: object) -> Callable[..., Any]:
-        """The compiled loop for ingredients of these classes."""
-        code = sources(*ingredients)
-        if code not in self._made:
-            self._made[code] = _stamped(self.function, self._own, code, compile_=self._compile)
-        return self._made[code]
-
-    def compiled(self) -> list[Any]:
-        """Numba's dispatchers made so far, for looking into them."""
-        return list(self._made.values())
-
-
-def kernel(function: Callable[..., Any]) -> Kernel:
-    """Decorates a loop; see `Kernel`."""
-    assert isinstance(function, pytypes.FunctionType)
-    return Kernel(function)
-
-
-def locked_kernel(*files: Path) -> Callable[[Callable[..., Any]], Kernel]:
-    """Decorates a loop that uses the interpreter's objects; its helpers stand in these files."""
-
-    def make(function: Callable[..., Any]) -> Kernel:
-        assert isinstance(function, pytypes.FunctionType)
-        return Kernel(function, *files, compile_=locked)
-
-    return make
-
-
-@intrinsic
-def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of ``array[index]``; changes nothing else."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = signature.args[0]
-        parts = context.make_array(kind)(context, builder, args[0])
-        pointer = cgutils.get_item_pointer(
-            context, builder, kind, parts, [args[1]], wraparound=False
-        )
-        i32, byte = ir.IntType(32), ir.IntType(8).as_pointer()
-        ask = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32]),
-            "llvm.prefetch.p0i8",
-        )
-        for_writing, keep_close, data = i32(1), i32(3), i32(1)
-        builder.call(ask, [builder.bitcast(pointer, byte), for_writing, keep_close, data])
-        return context.get_dummy_value()
-
-    return types.void(array, index), codegen
-
-
-@intrinsic
-def _leading_zeros(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-    """How many bits of ``w`` stand above its highest set one, 64 if none is set."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.ctlz(args[0], ir.IntType(1)(0))
-
-    return types.int64(types.uint64), codegen
-
-
-leading_zeros: Any = _leading_zeros
-prefetch: Any = _prefetch  # called with the array and the index; Numba adds the first argument
