@@ -23,8 +23,8 @@ from sklearn.datasets import fetch_openml, fetch_rcv1, load_breast_cancer
 
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle.batch import Batch
-from dwindle.names import shown
+from dwindle.features.batch import Batch
+from dwindle.features.names import shown
 from dwindle.stream import read
 
 MISSING = "?"

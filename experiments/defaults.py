@@ -27,7 +27,7 @@ from benchmarks import data as generated
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
 from dwindle.algorithm.updates import usual_rate
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.generating import Ads
 from dwindle.predicting import evaluate
 from dwindle.stream import Reading

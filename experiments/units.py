@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dwindle.algorithm.losses import Logistic, Squared
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.grids import PASSES, Grid, Setting, completed
 from dwindle.learner import Learner
 from dwindle.metrics import accuracy, auc

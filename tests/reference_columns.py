@@ -9,7 +9,7 @@ import math
 import numpy as np
 import xxhash
 
-from dwindle.hashing import LARGEST, key_of
+from dwindle.features.keys import LARGEST, key_of
 from reference_parsers import NUMBER, same
 
 MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "."}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Batch, DataError, Learner
-from dwindle.hashing import LARGEST, key_of
+from dwindle.features.keys import LARGEST, key_of
 
 
 def same(a, b):

@@ -23,10 +23,10 @@ from converted import PLAIN, RICH, dwindle, examples
 from dwindle import Batch, DataError, converting
 from dwindle._base.files import replacing
 from dwindle.converting import convert
+from dwindle.features.keys import key_of
+from dwindle.features.names import split
 from dwindle.formats import svmlight, texts, vw
 from dwindle.formats.block import Block, Parsed
-from dwindle.hashing import key_of
-from dwindle.names import split
 from dwindle.stream import Reading
 
 

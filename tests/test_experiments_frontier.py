@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from experiments import data
 from experiments.frontier.measures import Model, frontier, models, reference, row
 from experiments.frontier.problems import FULL, QUICK, Problem, rows

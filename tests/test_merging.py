@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import planted
 from dwindle import Learner, Squared, TruncatedGradientClassifier, Truncation, load
 from dwindle._base.errors import DataError
+from dwindle.features.names import Text
 from dwindle.merging import merge, merged
 from dwindle.model import Model, save_models
-from dwindle.names import Text
 from dwindle.predicting import evaluate
 from dwindle.training import Training, train
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dwindle import Adaptive, Batch, Ftrl, Learner, Logistic, Truncation
-from dwindle.names import Text
+from dwindle.features.names import Text
 from dwindle.naming import FEW, SLACK
 from dwindle.sketch import Distinct
 

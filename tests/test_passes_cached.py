@@ -16,7 +16,7 @@ import pytest
 from compressed import COMPRESSED
 from dwindle import DivergedError, Learner, Plain, Squared, Truncation
 from dwindle.cache import Again
-from dwindle.hashing import key_of
+from dwindle.features.keys import key_of
 from dwindle.model import Model
 from dwindle.stream import Reading, read
 from repeated import SHRINKAGE, SMALL, TEXTS, bits, command, dwindle, fitted, rows, vw_text

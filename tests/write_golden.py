@@ -17,8 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from dwindle.converting import convert
+from dwindle.features.names import shown
 from dwindle.model import Model
-from dwindle.names import shown
 from dwindle.stream import Reading
 
 GOLDEN = Path(__file__).parent / "golden"

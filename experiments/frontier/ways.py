@@ -15,7 +15,7 @@ from sklearn.linear_model import SGDClassifier
 
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Ftrl, Plain, Rda
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.learner import Learner
 from dwindle.metrics import auc
 from experiments.frontier.problems import Problem, Rows, matrices, rows

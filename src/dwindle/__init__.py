@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
     from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
-    from dwindle.batch import Batch
     from dwindle.certificate import Certificate, certify
     from dwindle.estimators import (
         TruncatedGradientClassifier,
         TruncatedGradientRegressor,
         load,
     )
+    from dwindle.features.batch import Batch
     from dwindle.learner import Learner
 
 # Imported when first asked for: `import dwindle` costs nothing, and no Numba.
 _HOME = {
     "Adaptive": "algorithm.updates",
     "Averaged": "algorithm.updates",
-    "Batch": "batch",
+    "Batch": "features.batch",
     "Certificate": "certificate",
     "ClippedSquared": "algorithm.losses",
     "DataError": "_base.errors",

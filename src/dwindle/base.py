@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from dwindle._base.errors import DataError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
 from dwindle.learner import Learner
 from dwindle.matrices import HasColumns

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from dwindle._base.errors import DataError
 from dwindle._base.threads import Aside
-from dwindle.formats.arrays import shared_by_arrow, shared_with_arrow
+from dwindle.features.arrow import shared_by_arrow, shared_with_arrow
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.stream import ahead

@@ -11,8 +11,8 @@ from dwindle import kernels
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.shrinkage import Truncation, Unshrunk
 from dwindle.algorithm.updates import Audited, Plain
-from dwindle.batch import Batch
-from dwindle.hashing import key_of
+from dwindle.features.batch import Batch
+from dwindle.features.keys import key_of
 from dwindle.learner import Learner
 from dwindle.table import Table
 

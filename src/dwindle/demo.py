@@ -11,7 +11,7 @@ from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Plain
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.learner import Learner
 from dwindle.metrics import accuracy, auc
 

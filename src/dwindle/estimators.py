@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from dwindle.algorithm.by_name import loss_name, schedule_names, shrinkage_names, update_names
 from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Squared
 from dwindle.base import Path, TruncatedGradient, all_or_nothing
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.fitting import Coding, Panel, these_classes, two_classes
 from dwindle.formats.block import Parsed
 from dwindle.labels import Labels

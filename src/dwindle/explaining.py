@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.batch import Batch, Features
-from dwindle.names import shown
+from dwindle.features.batch import Batch, Features
+from dwindle.features.names import shown
 
 
 class Explanation(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.losses import Hinge, Logistic
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.formats.block import Parsed
 from dwindle.holdout import Best
 from dwindle.labels import Labels

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from dwindle._base.errors import DataError
-from dwindle.batch import Batch
-from dwindle.formats.arrays import is_text
+from dwindle.features.arrow import is_text
+from dwindle.features.batch import Batch
 from dwindle.formats.columns import wide
 
 

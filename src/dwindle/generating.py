@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.formats import vw
 from dwindle.formats.block import Block
 from dwindle.jit.compile import helper, kernel

@@ -10,7 +10,7 @@ from dwindle.algorithm.by_name import UPDATES, schedule_of, shrinkage_called, up
 from dwindle.algorithm.losses import Squared
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Plain
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.learner import Learner
 from dwindle.progress import LabelCounts
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import Hinge, Logistic, Squared
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.formats.block import Parsed
 from dwindle.jit.compile import kernel
 

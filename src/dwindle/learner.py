@@ -18,10 +18,10 @@ from dwindle.algorithm.losses import Logistic, slope, value
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation, lags, shrink
 from dwindle.algorithm.updates import Adaptive, Ftrl, Rda, settle, squared, step, usual_rate, worth
-from dwindle.batch import Batch, Features
 from dwindle.checking import check_budget, check_labels, check_settings
 from dwindle.explaining import Explanation, explained
-from dwindle.names import Text, shown
+from dwindle.features.batch import Batch, Features
+from dwindle.features.names import Text, shown
 from dwindle.one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
 from dwindle.sketch import Distinct
 from dwindle.table import Table, empty_cells

@@ -22,11 +22,11 @@ from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Unshrunk
 from dwindle.algorithm.updates import Plain
-from dwindle.batch import Batch, Features
 from dwindle.budget import Cut
 from dwindle.explaining import Explanation, explained
+from dwindle.features.batch import Batch, Features
+from dwindle.features.names import Text, shown
 from dwindle.learner import Learner
-from dwindle.names import Text, shown
 from dwindle.sealed import numbers, read, texts, write
 from dwindle.sketch import Distinct
 from dwindle.table import empty_cells, n_cells_for

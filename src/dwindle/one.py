@@ -16,7 +16,7 @@ from numba import float64, int64, intc, intp, typeof, types
 
 from dwindle import kernels, sketch
 from dwindle._base.text import EQUALS
-from dwindle.formats.keys import key_in_memory
+from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, kernel
 from dwindle.jit.intrinsics import byte, double, prefetch, word
 from dwindle.jit.packed_args import Standing, laid, taken

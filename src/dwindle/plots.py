@@ -17,7 +17,7 @@ from dwindle._base.text import counted
 from dwindle.algorithm.by_name import METRICS
 from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.learner import Learner
 from dwindle.metrics import auc
 from dwindle.model import Model

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle import kernels
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
 
 BINS = 2**16

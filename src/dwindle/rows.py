@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 
 HEADINGS = f"{'examples':>12} {'loss':>10} {'since last':>10} {'AUC':>8} {'alive':>11} {'seen':>12}"
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle.formats.arrays import shared_with_arrow
-from dwindle.names import Text
+from dwindle.features.arrow import shared_with_arrow
+from dwindle.features.names import Text
 
 FORMAT = 1
 _KEY = b"dwindle"

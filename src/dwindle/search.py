@@ -20,7 +20,7 @@ from dwindle import kernels
 from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.by_name import METRICS
 from dwindle.algorithm.losses import Hinge, Logistic
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.grids import Grid, Setting, completed
 from dwindle.journal import Journal
 from dwindle.learner import Learner

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from dwindle import kernels
 from dwindle.algorithm.clock import Clock
-from dwindle.batch import Batch
 from dwindle.budget import KEPT, Cut, edge
+from dwindle.features.batch import Batch
 from dwindle.naming import Names
 from dwindle.sketch import Distinct
 

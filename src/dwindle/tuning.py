@@ -18,8 +18,8 @@ from dwindle._base.text import counted
 from dwindle._base.threads import cores
 from dwindle.algorithm.by_name import schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Logistic
-from dwindle.batch import Batch
 from dwindle.cache import Cache
+from dwindle.features.batch import Batch
 from dwindle.formats.block import Parsed, blaming
 from dwindle.grids import Grid, Setting
 from dwindle.journal import Journal

@@ -24,8 +24,8 @@ def command(model: str, *, top: int, as_json: bool) -> None:
     Example:
       dwindle inspect ads.parquet --top 10
     """
+    from dwindle.features.names import shown
     from dwindle.model import Model
-    from dwindle.names import shown
 
     found = Model.load(model)
     if as_json:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.formats.memory import Memory
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.formats.arrays import as_dictionary, numbers
+from dwindle.features.arrow import as_dictionary, numbers
 from dwindle.formats.block import Parsed
 from dwindle.formats.words import Interactions, Rows, Words, finished, keys_of, starts
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from numba import float64
 
-from dwindle.formats.keys import mix
+from dwindle.features.xxh64 import mix
 from dwindle.jit.compile import helper, inlined
 
 

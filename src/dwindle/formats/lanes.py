@@ -9,7 +9,7 @@ from typing import Any
 from numba import float32, uint64
 from numba.np.numpy_support import carray
 
-from dwindle.formats.keys import ended
+from dwindle.features.xxh64 import ended
 from dwindle.formats.numerals import number_of_word, number_of_words
 from dwindle.jit.compile import helper
 from dwindle.jit.intrinsics import singles, words

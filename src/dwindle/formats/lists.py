@@ -9,8 +9,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.batch import Batch
-from dwindle.formats.arrays import (
+from dwindle.features.arrow import (
     as_dictionary,
     not_finite,
     numbers,
@@ -18,13 +17,14 @@ from dwindle.formats.arrays import (
     shared_with_arrow,
     single,
 )
+from dwindle.features.batch import Batch
+from dwindle.features.keys import LARGEST
+from dwindle.features.names import Spelled, decoded, spelled
 from dwindle.formats.block import Parsed
 from dwindle.formats.distinct import distinct
 from dwindle.formats.spans import Lazy
 from dwindle.formats.words import NO_FACTORS, Names, Words, listed_faults, starts
-from dwindle.hashing import LARGEST
 from dwindle.jit.compile import kernel
-from dwindle.names import Spelled, decoded, spelled
 
 Lists = dict[str, tuple[NDArray[np.int64], pa.Array]]  # by column: see `_list_of`
 LIST_SCHEMA = pa.schema(

@@ -22,9 +22,9 @@ from dwindle._base.text import (
     ZERO,
 )
 from dwindle.features.digits import marks
+from dwindle.features.names import decoded, text_of
 from dwindle.jit.compile import helper, kernel
 from dwindle.jit.intrinsics import byte, lowest, put, put_word, word
-from dwindle.names import decoded, text_of
 
 BLANKS = uint64(0x2121212121212121)  # one more than a space, in each byte
 GUESS, LONG = 32, 4096  # bytes of a name, and of a long one

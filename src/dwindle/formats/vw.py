@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
 from dwindle.formats import lanes as side_by_side
 from dwindle.formats.block import BadLine, Block, Parsed
 from dwindle.formats.faults import listed, room_for, unsure_numbers

@@ -13,8 +13,8 @@ from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB, ZERO
+from dwindle.features.xxh64 import DEFAULT_SEED, NOT_A_KEY, fresh_state, long_state, short_integer
 from dwindle.formats.crossing import n_products, put_products
-from dwindle.formats.keys import DEFAULT_SEED, NOT_A_KEY, fresh_state, long_state, short_integer
 from dwindle.formats.lanes import (
     HIGH,
     LANES,

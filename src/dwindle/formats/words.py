@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dwindle.batch import Batch
+from dwindle.features.batch import Batch
+from dwindle.features.names import Spelled, decoded, spelled
+from dwindle.features.xxh64 import DEFAULT_SEED, key_of_name
 from dwindle.formats.block import BadLine, Parsed
 from dwindle.formats.crossing import put_products
-from dwindle.formats.keys import DEFAULT_SEED, key_of_name
 from dwindle.formats.spans import Lazy
 from dwindle.formats.vw_faults import MOST_PRODUCTS
 from dwindle.jit.compile import kernel
-from dwindle.names import Spelled, decoded, spelled
 
 Interactions = tuple[tuple[str, ...], ...]
 

@@ -7,7 +7,7 @@ from numba import uint64
 
 from dwindle._base.text import COLON, EQUALS, ZERO
 from dwindle.features.digits import ZEROS, are_digits, eight_digits
-from dwindle.hashing import LARGEST
+from dwindle.features.keys import LARGEST
 from dwindle.jit.compile import helper, inlined
 from dwindle.jit.intrinsics import byte, half, word
 

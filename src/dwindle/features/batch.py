@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.hashing import LARGEST, key_of
-from dwindle.names import Spelled, decoded, spelled
+from dwindle.features.keys import LARGEST, key_of
+from dwindle.features.names import Spelled, decoded, spelled
 
 Kind = TypeVar("Kind", bound=np.generic)
 Features = Mapping[str, float | str | bool]
