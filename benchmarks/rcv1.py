@@ -16,7 +16,7 @@ from benchmarks.files import TEN, against_vw, measured_three_ways, megabytes
 from benchmarks.results import Figure, Found, Row, row
 from benchmarks.side_by_side import Run, Spread, interleaved, ratio, seconds, spread
 from benchmarks.tools import DWINDLE, Settings, spoken, train
-from dwindle.stream import Reading, read
+from dwindle.data.stream import Reading, read
 
 FULL, SMALL = 1_000.0, 2.0  # megabytes
 SETTINGS = Settings(

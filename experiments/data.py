@@ -23,9 +23,9 @@ from sklearn.datasets import fetch_openml, fetch_rcv1, load_breast_cancer
 
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
+from dwindle.data.stream import read
 from dwindle.features.batch import Batch
 from dwindle.features.names import shown
-from dwindle.stream import read
 
 MISSING = "?"
 SHARE = 0.05  # of the examples that have a random feature

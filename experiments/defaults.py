@@ -27,10 +27,10 @@ from benchmarks import data as generated
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
 from dwindle.algorithm.updates import usual_rate
+from dwindle.data.stream import Reading
 from dwindle.features.batch import Batch
 from dwindle.generating import Ads
 from dwindle.predicting import evaluate
-from dwindle.stream import Reading
 from dwindle.training import Training, train
 from experiments import data
 from experiments.defaults_page import page

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from dwindle.stream import Reading, read
+from dwindle.data.stream import Reading, read
 
 RICH = (
     "1 2.5 0.25 'first | a b:0.1 |user city:oslo age:1e-5 | c |user x\n"

@@ -13,8 +13,9 @@ import pytest
 
 import reference_columns as reference
 from dwindle._base.errors import DataError
-from dwindle.formats import arrow, csv, jsonl, lists, vw
-from dwindle.formats.block import Block
+from dwindle.data.formats import csv, jsonl, vw
+from dwindle.data.formats.block import Block
+from dwindle.data.formats.tables import arrow, lists
 
 INTERACTIONS = (("price", "color"), ("color", "color"), ("n", "price", "color"))
 ROWS = [

@@ -15,7 +15,7 @@ from benchmarks.page import BEGIN, END, draw, page, with_figures
 from benchmarks.rcv1 import packed_by
 from benchmarks.results import MET, NOT_MET, WORK_ALONE, Figure, Found, Row, about, as_json, verdict
 from benchmarks.side_by_side import Spread, interleaved, ratio
-from dwindle.stream import read
+from dwindle.data.stream import read
 
 ROOT = Path(__file__).parent.parent
 FIGURES = [

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 import reference_columns as reference
 from dwindle._base.errors import DataError
+from dwindle.data.formats import vw
+from dwindle.data.formats.block import Block, Parsed
+from dwindle.data.formats.tables import wide as columns
+from dwindle.data.formats.tables.distinct import distinct
+from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
-from dwindle.formats import columns, vw
-from dwindle.formats.block import Block, Parsed
-from dwindle.formats.distinct import distinct
-from dwindle.formats.lists import LIST_SCHEMA, from_arrow, to_arrow
 
 INTERACTIONS = (
     ("price", "color"),

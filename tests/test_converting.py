@@ -23,11 +23,12 @@ from converted import PLAIN, RICH, dwindle, examples
 from dwindle import Batch, DataError, converting
 from dwindle._base.files import replacing
 from dwindle.converting import convert
+from dwindle.data.formats import svmlight, vw
+from dwindle.data.formats import writers as texts
+from dwindle.data.formats.block import Block, Parsed
+from dwindle.data.stream import Reading
 from dwindle.features.keys import key_of
 from dwindle.features.names import split
-from dwindle.formats import svmlight, texts, vw
-from dwindle.formats.block import Block, Parsed
-from dwindle.stream import Reading
 
 
 @pytest.fixture

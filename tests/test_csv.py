@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference_columns as reference
 from dwindle._base.errors import DataError
-from dwindle.formats import csv
+from dwindle.data.formats import csv
 
 HEADER = "y,w,price,color,on"
 

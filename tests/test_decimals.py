@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dwindle.formats.decimals import lines
+from dwindle.data.text.decimals import lines
 
 POWERS = np.array([float(f"1e{k}") for k in range(-323, 309)])
 ODD = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from dwindle.stream import Reading
+from dwindle.data.stream import Reading
 from experiments.defaults import Case, Files, compared, our, their
 from experiments.defaults_page import page, verdict
 

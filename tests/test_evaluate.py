@@ -13,9 +13,9 @@ import pytest
 
 from dwindle import DataError
 from dwindle.algorithm.by_name import LOSSES
+from dwindle.data.stream import Reading
 from dwindle.metrics import accuracy, auc
 from dwindle.predicting import evaluate, predict
-from dwindle.stream import Reading
 from dwindle.training import Training, train
 
 RNG = np.random.default_rng(0)

@@ -17,8 +17,8 @@ import pytest
 from compressed import COMPRESSED
 from dwindle import Truncation
 from dwindle.converting import convert
+from dwindle.data.stream import Reading
 from dwindle.model import Model
-from dwindle.stream import Reading
 from dwindle.training import Training, train
 
 N = 400

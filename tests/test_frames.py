@@ -18,9 +18,9 @@ from dwindle import (
     TruncatedGradientClassifier,
     Truncation,
 )
-from dwindle.frames import batch_of
+from dwindle.data.frames import batch_of
+from dwindle.data.stream import Reading
 from dwindle.model import Model
-from dwindle.stream import Reading
 from dwindle.training import Training, train
 
 N = 3000
@@ -127,7 +127,7 @@ class Absent:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent)
 import pyarrow as pa
-from dwindle.frames import batch_of
+from dwindle.data.frames import batch_of
 print(list(batch_of(pa.table({"a": [1, None], "b": ["x", "y"]}), label="a").names))
 """
     done = subprocess.run(

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from dwindle import Learner, Squared, Truncation
 from dwindle.cli.weights import show
+from dwindle.data.stream import Reading
 from dwindle.model import Model
-from dwindle.stream import Reading
 from dwindle.training import Training, train
 
 

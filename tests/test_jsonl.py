@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reference_columns as reference
-from dwindle.formats import jsonl, vw
-from dwindle.formats.block import Block
+from dwindle.data.formats import jsonl, vw
+from dwindle.data.formats.block import Block
 
 INTERACTIONS = (("price", "color"), ("user", "user"), ("user", "price", "user"), ("color", "color"))
 

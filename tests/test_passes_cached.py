@@ -15,10 +15,10 @@ import pytest
 
 from compressed import COMPRESSED
 from dwindle import DivergedError, Learner, Plain, Squared, Truncation
-from dwindle.cache import Again
+from dwindle.data.cache import Again
+from dwindle.data.stream import Reading, read
 from dwindle.features.keys import key_of
 from dwindle.model import Model
-from dwindle.stream import Reading, read
 from repeated import SHRINKAGE, SMALL, TEXTS, bits, command, dwindle, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dwindle import DataError, Squared
+from dwindle.data.stream import Reading
 from dwindle.model import Model
 from dwindle.predicting import evaluate
-from dwindle.stream import Reading
 from dwindle.training import Training, train
 from repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text
 

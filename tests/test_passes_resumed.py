@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dwindle import DataError
-from dwindle.stream import Reading
+from dwindle.data.stream import Reading
 from dwindle.training import Interrupted, Training, train
 from repeated import OVERFIT, command, dwindle, rows, vw_text
 from stopping import stopped_after

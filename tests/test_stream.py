@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from compressed import COMPRESSED
 from dwindle._base.errors import DataError
-from dwindle.formats.scan import size_of
-from dwindle.stream import Position, Reading, read, size
+from dwindle.data.stream import Position, Reading, read, size
+from dwindle.data.text.scan import size_of
 from dwindle.training import Training, train
 
 TEXT = b"".join(b"%d | a:%d b%d\n" % (1 - 2 * (i % 2), i, i * i) for i in range(5000))
@@ -148,7 +148,7 @@ def test_of_a_pipe_the_bytes_are_counted_and_the_total_is_not_known(tmp_path):
 
 LEFT = """
 import gc, sys, threading
-from dwindle.stream import Reading, read
+from dwindle.data.stream import Reading, read
 
 class Holder:
     pass
@@ -178,7 +178,7 @@ def test_a_reading_that_is_left_unfinished_is_closed_wherever_the_collector_find
 
 OWN = """
 import gc, time
-from dwindle.stream import ahead
+from dwindle.data.stream import ahead
 
 class Holder:
     pass

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import reference_parsers as reference
 from damaged import anything
-from dwindle.formats import svmlight
-from dwindle.formats.block import Block
+from dwindle.data.formats import svmlight
+from dwindle.data.formats.block import Block
 
 
 def block(data, line=1):

@@ -7,8 +7,8 @@ import lzma
 import pytest
 
 from dwindle import DataError, DivergedError
+from dwindle.data.stream import Reading
 from dwindle.progress import Progress
-from dwindle.stream import Reading
 from dwindle.training import Training, train
 from telling import dwindle, fitted, lines
 

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from dwindle import DataError
+from dwindle.data.stream import Reading
 from dwindle.model import Model
-from dwindle.stream import Reading
 from dwindle.training import Interrupted, Training, train
 from stopping import stopped_after
 from telling import SETTINGS, dwindle, fitted, lines

@@ -138,7 +138,7 @@ def test_if_there_is_no_room_in_the_temporary_folder_that_is_told(data, tmp_path
     def full():
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dwindle.cache.TemporaryFile", full)
+    monkeypatch.setattr("dwindle.data.cache.TemporaryFile", full)
     with pytest.raises(DataError, match=r"no room for a cache.*No space left.*set TMPDIR"):
         tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
 

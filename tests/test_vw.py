@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reference_parsers as reference
-from dwindle.formats import vw
+from dwindle.data.formats import vw
 from vw_lines import block, check, everything, namespaces, numbers, parse
 
 INTERACTIONS = (("f", "g"), ("f", "f"), ("", "f"), ("g", "f", "g"), ("f", "f", "f"), ("", "g", "ü"))
@@ -136,8 +136,8 @@ def test_nothing_is_read_past_the_end_of_the_data():
     script = """
         import ctypes, mmap
         import numpy as np
-        from dwindle.formats import svmlight, vw
-        from dwindle.formats.block import Block
+        from dwindle.data.formats import svmlight, vw
+        from dwindle.data.formats.block import Block
 
         page = mmap.PAGESIZE
         memory = np.frombuffer(mmap.mmap(-1, 2 * page), np.uint8)
@@ -170,8 +170,9 @@ def test_a_second_process_compiles_nothing_and_features_are_not_reference_counte
     script = """
         import re, sys
         import numpy as np
-        from dwindle.formats import scan, svmlight, vw
-        from dwindle.formats.block import Block
+        from dwindle.data.text import scan
+        from dwindle.data.formats import svmlight, vw
+        from dwindle.data.formats.block import Block
 
         for raw in (b"1 |f a\\n", bytearray(b"1 |f a\\n")):  # read-only, and not
             data = np.frombuffer(raw, np.uint8)

@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reference_parsers as reference
+from dwindle.data.formats.vw.names import GUESS, LONG
 from dwindle.features import xxh64 as keys
 from dwindle.features.keys import key_of
 from dwindle.features.names import decoded
-from dwindle.formats.spans import GUESS, LONG
 from vw_lines import names, parse
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 import reference_parsers as reference
 from damaged import anything
-from dwindle.formats import vw
-from dwindle.formats.block import Block
+from dwindle.data.formats import vw
+from dwindle.data.formats.block import Block
 
 
 def block(data, line=1):

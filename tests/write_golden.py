@@ -17,9 +17,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from dwindle.converting import convert
+from dwindle.data.stream import Reading
 from dwindle.features.names import shown
 from dwindle.model import Model
-from dwindle.stream import Reading
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = {

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dwindle._base.errors import DataError
+from dwindle.data.stream import read
 from dwindle.features.batch import Batch
 from dwindle.generating import Ads
-from dwindle.stream import read
 from experiments import data, peers
 
 RANDOM = 1000

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from dwindle._base.errors import DataError
-from dwindle.formats.block import Parsed
+from dwindle.data.formats.block import Parsed
+from dwindle.data.labels import Labels
 from dwindle.holdout import Best
-from dwindle.labels import Labels
 from dwindle.learner import Learner
 from dwindle.model import load_checkpoint, save_checkpoint, settings_of
 from dwindle.progress import Progress

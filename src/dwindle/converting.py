@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from dwindle._base.files import replacing
-from dwindle.formats import arrow, texts
-from dwindle.formats.block import Parsed
-from dwindle.stream import EXTENSIONS, Reading, read, sources
+from dwindle.data.formats import writers as texts
+from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables import arrow
+from dwindle.data.stream import EXTENSIONS, Reading, read, sources
 
 STDOUT = "-"
 MOST_FEATURES = 1 << 20  # written at once: more would only take memory

@@ -13,12 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from dwindle.algorithm.by_name import loss_name, schedule_names, shrinkage_names, update_names
 from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Squared
 from dwindle.base import Path, TruncatedGradient, all_or_nothing
+from dwindle.data.formats.block import Parsed
+from dwindle.data.labels import Labels
+from dwindle.data.stream import Reading
 from dwindle.features.batch import Batch
 from dwindle.fitting import Coding, Panel, these_classes, two_classes
-from dwindle.formats.block import Parsed
-from dwindle.labels import Labels
 from dwindle.model import learner_from, load_models
-from dwindle.stream import Reading
 
 BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.data.formats.block import Parsed
+from dwindle.data.labels import Labels
 from dwindle.features.batch import Batch
-from dwindle.formats.block import Parsed
 from dwindle.holdout import Best
-from dwindle.labels import Labels
 from dwindle.learner import Learner
 from dwindle.model import Model
 from dwindle.passes import Passes

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
+from dwindle.data.formats import vw
+from dwindle.data.formats.block import Block
 from dwindle.features.batch import Batch
-from dwindle.formats import vw
-from dwindle.formats.block import Block
 from dwindle.jit.compile import helper, kernel
 
 INTERACTIONS = (("q", "a"),)

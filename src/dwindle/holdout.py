@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import Hinge, Logistic
-from dwindle.cache import Again
-from dwindle.formats.block import BadLine, Parsed, blaming
-from dwindle.labels import Labels
+from dwindle.data.cache import Again
+from dwindle.data.formats.block import BadLine, Parsed, blaming
+from dwindle.data.labels import Labels
 from dwindle.learner import Learner
 from dwindle.progress import Progress
 

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
+from dwindle.data.frames import batch_of, has_text
 from dwindle.features.batch import Batch, Some
 from dwindle.features.keys import key_of
 from dwindle.fitting import Panel
-from dwindle.frames import batch_of, has_text
 
 FLOATS = (np.float32, np.float64)
 

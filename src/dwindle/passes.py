@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-from dwindle.cache import Again
-from dwindle.formats.block import Parsed
+from dwindle.data.cache import Again
+from dwindle.data.formats.block import Parsed
+from dwindle.data.stream import Reading, format_by_name, needs_parsing, once_only, read
 from dwindle.holdout import Holdout, parted
-from dwindle.stream import Reading, format_by_name, needs_parsing, once_only, read
 
 
 class Passes:

@@ -12,12 +12,12 @@ from dwindle import kernels
 from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.checking import check_labels
-from dwindle.formats.block import Parsed
-from dwindle.labels import Labels
+from dwindle.data.formats.block import Parsed
+from dwindle.data.labels import Labels
+from dwindle.data.stream import Position, Reading, ahead, as_before, read, size
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts
-from dwindle.stream import Position, Reading, ahead, as_before, read, size
 
 PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing
 

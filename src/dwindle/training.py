@@ -18,14 +18,14 @@ from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive
 from dwindle.checkpoints import Reached, after, read_into, write
-from dwindle.formats.block import BadLine, Parsed, blaming
+from dwindle.data.formats.block import BadLine, Parsed, blaming
+from dwindle.data.stream import Position, Reading, kept_reading, once_only, size, sources
 from dwindle.holdout import Pass
 from dwindle.learner import Learner
 from dwindle.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress, peak_memory
 from dwindle.rows import Row, cut
-from dwindle.stream import Position, Reading, kept_reading, once_only, size, sources
 
 SHOWN = 3  # bad lines quoted in a summary
 

@@ -18,16 +18,16 @@ from dwindle._base.text import counted
 from dwindle._base.threads import cores
 from dwindle.algorithm.by_name import schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Logistic
-from dwindle.cache import Cache
+from dwindle.data.cache import Cache
+from dwindle.data.formats.block import Parsed, blaming
+from dwindle.data.labels import Labels
+from dwindle.data.stream import Position, Reading, once_only, read, size, sources
 from dwindle.features.batch import Batch
-from dwindle.formats.block import Parsed, blaming
 from dwindle.grids import Grid, Setting
 from dwindle.journal import Journal
-from dwindle.labels import Labels
 from dwindle.learner import Learner
 from dwindle.rows import Row
 from dwindle.search import Found, Search, Stopped
-from dwindle.stream import Position, Reading, once_only, read, size, sources
 from dwindle.training import Interrupted, Summary, Training, train
 
 

@@ -51,8 +51,8 @@ def command(
       dwindle generate ads --examples 1000 --first 5000 --output unseen.vw
       dwindle evaluate clicks.parquet unseen.vw
     """
+    from dwindle.data.stream import Position
     from dwindle.generating import GENERATED
-    from dwindle.stream import Position
 
     for number in (signal.SIGINT, signal.SIGTERM):  # no half-written file is left behind
         signal.signal(number, lambda given, _frame: sys.exit(128 + given))

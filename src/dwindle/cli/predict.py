@@ -29,8 +29,8 @@ def command(
       dwindle predict ads.parquet test.vw --proba
     """
     from dwindle._base.files import check_apart
+    from dwindle.data.stream import sources
     from dwindle.predicting import predict
-    from dwindle.stream import sources
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     kind = "probability" if proba else "label" if label else "score"
@@ -52,7 +52,7 @@ def command(
 
 def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:
     """Each prediction on a line, followed by its tag if it has one."""
-    from dwindle.formats.decimals import lines
+    from dwindle.data.text.decimals import lines
 
     text = lines(prediction)
     if tags is None:

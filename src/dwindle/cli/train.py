@@ -203,8 +203,8 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         if not quiet:
             click.echo(f"dwindle: nothing to resume ({checkpoint}): beginning anew", err=True)
         return
+    from dwindle.data.stream import as_before
     from dwindle.model import load_checkpoint
-    from dwindle.stream import as_before
 
     learner, facts = load_checkpoint(checkpoint)
     there = {

@@ -9,6 +9,10 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.distinct import distinct
+from dwindle.data.formats.tables.vocabulary import NO_FACTORS, Names, Words, listed_faults, starts
+from dwindle.data.formats.vw.names import Lazy
 from dwindle.features.arrow import (
     as_dictionary,
     not_finite,
@@ -20,10 +24,6 @@ from dwindle.features.arrow import (
 from dwindle.features.batch import Batch
 from dwindle.features.keys import LARGEST
 from dwindle.features.names import Spelled, decoded, spelled
-from dwindle.formats.block import Parsed
-from dwindle.formats.distinct import distinct
-from dwindle.formats.spans import Lazy
-from dwindle.formats.words import NO_FACTORS, Names, Words, listed_faults, starts
 from dwindle.jit.compile import kernel
 
 Lists = dict[str, tuple[NDArray[np.int64], pa.Array]]  # by column: see `_list_of`

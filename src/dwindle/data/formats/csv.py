@@ -12,10 +12,10 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.columns import MOST_ROWS, Roles, at_hand, roles, wide
-from dwindle.formats.faults import is_number, quoted
-from dwindle.formats.words import Interactions
+from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.formats.tables.vocabulary import Interactions
+from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, at_hand, roles, wide
+from dwindle.data.text.errors import is_number, quoted
 
 BLOCK = 1 << 22  # bytes read at a time; no row may be longer
 

@@ -14,13 +14,10 @@ from numba import float32, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import COLON, HASH, MINUS, PLUS, RETURN, SPACE, TAB, ZERO
-from dwindle.features.batch import Batch
-from dwindle.features.keys import LARGEST
-from dwindle.features.xxh64 import NOT_A_KEY, integer, short_integer
-from dwindle.formats.block import BadLine, Block, Parsed
-from dwindle.formats.faults import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
-from dwindle.formats.numerals import known_numbers, number, short_number
-from dwindle.formats.scan import (
+from dwindle.data.formats.block import BadLine, Block, Parsed
+from dwindle.data.text.errors import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
+from dwindle.data.text.numbers import known_numbers, number, short_number
+from dwindle.data.text.scan import (
     FINE,
     KINDS,
     MARGIN,
@@ -33,6 +30,9 @@ from dwindle.formats.scan import (
     skip_blank,
     token_end,
 )
+from dwindle.features.batch import Batch
+from dwindle.features.keys import LARGEST
+from dwindle.features.xxh64 import NOT_A_KEY, integer, short_integer
 from dwindle.jit.compile import helper, inlined, kernel
 from dwindle.jit.intrinsics import byte, half, lowest
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from dwindle._base.errors import DataError
 from dwindle._base.threads import Aside
+from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
+from dwindle.data.stream import ahead
 from dwindle.features.arrow import shared_by_arrow, shared_with_arrow
-from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.lists import LIST_SCHEMA, from_arrow, to_arrow
-from dwindle.stream import ahead
 
 LAG = 10  # batches that may still be in use: more than `ahead` makes before they are asked for
 ARRAYS = ("batch", "line", "tags")  # what is parsed, but for what is said of all of it

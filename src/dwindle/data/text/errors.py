@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle.data.text.numbers import known_numbers
+from dwindle.data.text.scan import LONE_RETURN, NUL, UNSURE
 from dwindle.features.names import text_of
-from dwindle.formats.numerals import known_numbers
-from dwindle.formats.scan import LONE_RETURN, NUL, UNSURE
 
 LONGEST = 40  # characters of a token that a message shows
 

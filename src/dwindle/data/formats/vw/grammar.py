@@ -9,10 +9,7 @@ from typing import Any
 from numba import float32, uint64
 
 from dwindle._base.text import BAR, COLON, DOT, MINUS, PLUS, QUOTE, SPACE, TAB, ZERO
-from dwindle.features.xxh64 import key_of_name, key_of_number, xxh64
-from dwindle.formats.numerals import is_never_finite, number
-from dwindle.formats.scan import FINE, UNSURE, end_of_name, find, skip_blank, token_end
-from dwindle.formats.vw_faults import (
+from dwindle.data.formats.vw.errors import (
     BLANK,
     FEATURE,
     FOURTH,
@@ -23,6 +20,9 @@ from dwindle.formats.vw_faults import (
     NO_BAR,
     SCALED,
 )
+from dwindle.data.text.numbers import is_never_finite, number
+from dwindle.data.text.scan import FINE, UNSURE, end_of_name, find, skip_blank, token_end
+from dwindle.features.xxh64 import key_of_name, key_of_number, xxh64
 from dwindle.jit.compile import helper
 from dwindle.jit.intrinsics import byte
 

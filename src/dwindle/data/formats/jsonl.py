@@ -10,11 +10,11 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from dwindle.data.formats.block import Block, Parsed
+from dwindle.data.formats.tables.vocabulary import Interactions, Rows, Words, finished, keys_of
+from dwindle.data.text.errors import LONGEST, quoted
 from dwindle.features.arrow import not_finite, single
 from dwindle.features.keys import seed_of
-from dwindle.formats.block import Block, Parsed
-from dwindle.formats.faults import LONGEST, quoted
-from dwindle.formats.words import Interactions, Rows, Words, finished, keys_of
 
 KNOWN = frozenset({"label", "weight", "tag", "features"})
 TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # from here on, single precision rounds to infinity

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import Hinge, Logistic, Squared
+from dwindle.data.formats.block import Parsed
 from dwindle.features.batch import Batch
-from dwindle.formats.block import Parsed
 from dwindle.jit.compile import kernel
 
 PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first

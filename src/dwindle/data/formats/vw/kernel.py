@@ -13,9 +13,10 @@ from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB, ZERO
-from dwindle.features.xxh64 import DEFAULT_SEED, NOT_A_KEY, fresh_state, long_state, short_integer
-from dwindle.formats.crossing import n_products, put_products
-from dwindle.formats.lanes import (
+from dwindle.data.formats.interactions import n_products, put_products
+from dwindle.data.formats.vw.errors import CROWD, MOST_PRODUCTS, PRODUCT
+from dwindle.data.formats.vw.grammar import NO_SCALE, feature, head, header
+from dwindle.data.formats.vw.simd import (
     HIGH,
     LANES,
     LAST,
@@ -29,10 +30,9 @@ from dwindle.formats.lanes import (
     put_ones,
     put_values,
 )
-from dwindle.formats.numerals import short_number
-from dwindle.formats.scan import FINE, UNSURE, line_end, oddity, quick_end, refilled, token_end
-from dwindle.formats.vw_faults import CROWD, MOST_PRODUCTS, PRODUCT
-from dwindle.formats.vw_parts import NO_SCALE, feature, head, header
+from dwindle.data.text.numbers import short_number
+from dwindle.data.text.scan import FINE, UNSURE, line_end, oddity, quick_end, refilled, token_end
+from dwindle.features.xxh64 import DEFAULT_SEED, NOT_A_KEY, fresh_state, long_state, short_integer
 from dwindle.jit.compile import helper, kernel
 from dwindle.jit.intrinsics import byte, half, put_word, word
 

@@ -13,8 +13,8 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
+from dwindle.data.formats.block import Block, Size
 from dwindle.features.digits import marks
-from dwindle.formats.block import Block, Size
 from dwindle.jit.compile import helper, inlined, kernel
 from dwindle.jit.intrinsics import byte, lowest, mask_of, n_set, put_word, word
 

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle._base.threads import cores
-from dwindle.formats.block import Block, Parsed
-from dwindle.formats.memory import Memory
-from dwindle.formats.scan import last_line, size_of
+from dwindle.data.buffers import Memory
+from dwindle.data.formats.block import Block, Parsed
+from dwindle.data.text.scan import last_line, size_of
 
 Item = TypeVar("Item")
 
@@ -178,7 +178,7 @@ def _file(path: str, how: Reading) -> Iterator[Parsed]:
 
 
 def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
-    parse = import_module(f"dwindle.formats.{kind}").parse  # only what is asked for
+    parse = import_module(f"dwindle.data.formats.{kind}").parse  # only what is asked for
 
     def parse_block(block: Block) -> Parsed:
         parsed: Parsed = parse(block, interactions=how.interactions, ignore=how.ignore)
@@ -188,7 +188,8 @@ def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
 
 
 def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Iterator[Parsed]:
-    from dwindle.formats import arrow, csv  # noqa: PLC0415  (import what is asked for)
+    from dwindle.data.formats import csv  # noqa: PLC0415  (import what is asked for)
+    from dwindle.data.formats.tables import arrow  # noqa: PLC0415  (import what is asked for)
 
     columns: dict[str, Any] = {
         "label_column": how.label_column,

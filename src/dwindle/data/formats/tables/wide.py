@@ -10,9 +10,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.vocabulary import (
+    Interactions,
+    Rows,
+    Words,
+    finished,
+    keys_of,
+    starts,
+)
 from dwindle.features.arrow import as_dictionary, numbers
-from dwindle.formats.block import Parsed
-from dwindle.formats.words import Interactions, Rows, Words, finished, keys_of, starts
 
 MOST_ROWS = 1 << 16  # of a batch: more would only wait in memory
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dwindle._base.errors import DataError
-from dwindle.formats.block import Parsed
-from dwindle.formats.columns import MOST_ROWS, at_hand, roles, wide
-from dwindle.formats.faults import quoted
-from dwindle.formats.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
-from dwindle.formats.words import Interactions
+from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
+from dwindle.data.formats.tables.vocabulary import Interactions
+from dwindle.data.formats.tables.wide import MOST_ROWS, at_hand, roles, wide
+from dwindle.data.text.errors import quoted
 
 # The batches of the columns of these names, each with the share of the file read by its end.
 Read = Callable[[list[str]], Iterator[tuple[pa.RecordBatch, float]]]

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.formats.interactions import put_products
+from dwindle.data.formats.vw.errors import MOST_PRODUCTS
+from dwindle.data.formats.vw.names import Lazy
 from dwindle.features.batch import Batch
 from dwindle.features.names import Spelled, decoded, spelled
 from dwindle.features.xxh64 import DEFAULT_SEED, key_of_name
-from dwindle.formats.block import BadLine, Parsed
-from dwindle.formats.crossing import put_products
-from dwindle.formats.spans import Lazy
-from dwindle.formats.vw_faults import MOST_PRODUCTS
 from dwindle.jit.compile import kernel
 
 Interactions = tuple[tuple[str, ...], ...]

@@ -1,8 +1,8 @@
 """What may be wrong with a line of VW text: the kinds that the kernel knows, and their words."""
 
-from dwindle.formats.faults import ODDITIES, bad_number, is_number, never_finite, quoted
-from dwindle.formats.scan import KINDS
-from dwindle.formats.spans import NUMERIC
+from dwindle.data.formats.vw.names import NUMERIC
+from dwindle.data.text.errors import ODDITIES, bad_number, is_number, never_finite, quoted
+from dwindle.data.text.scan import KINDS
 
 MOST_PRODUCTS = 1 << 24  # of one line's features; they take 0.7 GB
 

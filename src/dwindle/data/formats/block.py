@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError
+from dwindle.data.buffers import Memory
 from dwindle.features.batch import Batch
-from dwindle.formats.memory import Memory
 
 
 class Size(NamedTuple):

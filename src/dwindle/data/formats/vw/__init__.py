@@ -10,16 +10,16 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from dwindle.data.buffers import Memory
+from dwindle.data.formats.block import BadLine, Block, Parsed
+from dwindle.data.formats.vw import simd as side_by_side
+from dwindle.data.formats.vw.errors import why
+from dwindle.data.formats.vw.kernel import MOST_SEEN, SEEN_SIZE, Members, Plan, Rows, read
+from dwindle.data.formats.vw.names import Spans, Tags
+from dwindle.data.text.errors import listed, room_for, unsure_numbers
+from dwindle.data.text.numbers import known_numbers
+from dwindle.data.text.scan import ROOM_FOR_STOPS, UNSURE, opened
 from dwindle.features.batch import Batch
-from dwindle.formats import lanes as side_by_side
-from dwindle.formats.block import BadLine, Block, Parsed
-from dwindle.formats.faults import listed, room_for, unsure_numbers
-from dwindle.formats.memory import Memory
-from dwindle.formats.numerals import known_numbers
-from dwindle.formats.scan import ROOM_FOR_STOPS, UNSURE, opened
-from dwindle.formats.spans import Spans, Tags
-from dwindle.formats.vw_faults import why
-from dwindle.formats.vw_lines import MOST_SEEN, SEEN_SIZE, Members, Plan, Rows, read
 
 
 def parse(

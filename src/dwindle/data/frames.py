@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 
 from dwindle._base.errors import DataError
+from dwindle.data.formats.tables.wide import wide
 from dwindle.features.arrow import is_text
 from dwindle.features.batch import Batch
-from dwindle.formats.columns import wide
 
 
 def batch_of(frame: Any, label: str | None = None, weight: str | None = None) -> Batch:

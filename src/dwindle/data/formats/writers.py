@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.vocabulary import keys_of
+from dwindle.data.text.errors import quoted
 from dwindle.features.batch import Batch
 from dwindle.features.keys import seed_of
 from dwindle.features.names import decoded, shown, spelled, split
-from dwindle.formats.block import Parsed
-from dwindle.formats.faults import quoted
-from dwindle.formats.words import keys_of
 
 BYTES = pa.large_binary()
 

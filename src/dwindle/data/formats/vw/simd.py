@@ -9,8 +9,8 @@ from typing import Any
 from numba import float32, uint64
 from numba.np.numpy_support import carray
 
+from dwindle.data.text.numbers import number_of_word, number_of_words
 from dwindle.features.xxh64 import ended
-from dwindle.formats.numerals import number_of_word, number_of_words
 from dwindle.jit.compile import helper
 from dwindle.jit.intrinsics import singles, words
 

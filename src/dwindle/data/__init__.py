@@ -1,0 +1,1 @@
+"""From bytes to batches: files, formats, labels and caches."""

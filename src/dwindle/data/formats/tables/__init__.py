@@ -1,0 +1,1 @@
+"""Tables with columns: Arrow, Parquet and data frames."""
