@@ -14,9 +14,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dwindle.algorithm.losses import Logistic, Squared
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.grids import PASSES, Grid, Setting, completed
-from dwindle.learner import Learner
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.search import Score, Search, trained

@@ -30,10 +30,10 @@ from dwindle import (
 from dwindle._base.errors import DataError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Rounding, Unshrunk
-from dwindle.budget import edge
 from dwindle.data.stream import Reading
+from dwindle.engine.budget import edge
+from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.generating import Ads
-from dwindle.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.model import Model, load_checkpoint, save_checkpoint
 from dwindle.training import Interrupted, Training, train
 from ingredients import UPDATES, pulls_of, rates_of

@@ -5,17 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwindle import (
-    ClippedSquared,
-    Hinge,
-    Huber,
-    Logistic,
-    Poisson,
-    Quantile,
-    Squared,
-    kernels,
-)
+from dwindle import ClippedSquared, Hinge, Huber, Logistic, Poisson, Quantile, Squared
 from dwindle.algorithm.losses import slope, value
+from dwindle.engine import kernels
 from ingredients import LOSSES
 
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dwindle import Adaptive, Batch, Ftrl, Learner, Logistic, Truncation
+from dwindle.engine.cardinality import Distinct
+from dwindle.engine.name_table import FEW, SLACK
 from dwindle.features.names import Text
-from dwindle.naming import FEW, SLACK
-from dwindle.sketch import Distinct
 
 
 def name_of(key):

@@ -39,8 +39,8 @@ from dwindle import (
     Unshrunk,
 )
 from dwindle.algorithm.clock import FIRST, WINDOW
+from dwindle.engine.learn_one import JOINED, NUMBERS
 from dwindle.jit.packed_args import Standing
-from dwindle.one import JOINED, NUMBERS
 
 LEARNERS = [
     lambda: Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3),

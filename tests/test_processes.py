@@ -40,7 +40,7 @@ def edit(file, old, new):
 
 
 COMPILED = """
-    from dwindle import kernels, one
+    from dwindle.engine import kernels, learn_one as one
     from dwindle.jit.compile import Kernel
     known = vars(kernels) | vars(one)
     loops = [k for k in known.values() if isinstance(k, Kernel)]

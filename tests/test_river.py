@@ -157,5 +157,7 @@ def test_counts_are_predicted_by_their_mean():
 
 
 def test_nothing_else_needs_river():
-    script = "import sys; sys.modules['river'] = None; import dwindle.learner, dwindle.cli.train"
+    script = (
+        "import sys; sys.modules['river'] = None; import dwindle.engine.learner, dwindle.cli.train"
+    )
     subprocess.run([sys.executable, "-c", script], check=True)

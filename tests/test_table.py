@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwindle import Batch, Learner, Logistic, Plain, Squared, Truncation, Unshrunk, kernels
-from dwindle.table import ROOMY, SMALLEST
+from dwindle import Batch, Learner, Logistic, Plain, Squared, Truncation, Unshrunk
+from dwindle.engine import kernels
+from dwindle.engine.table import ROOMY, SMALLEST
 
 
 def once_each(keys, per_example=10):

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
     from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
     from dwindle.certificate import Certificate, certify
+    from dwindle.engine.learner import Learner
     from dwindle.estimators import (
         TruncatedGradientClassifier,
         TruncatedGradientRegressor,
         load,
     )
     from dwindle.features.batch import Batch
-    from dwindle.learner import Learner
 
 # Imported when first asked for: `import dwindle` costs nothing, and no Numba.
 _HOME = {
@@ -40,7 +40,7 @@ _HOME = {
     "Ftrl": "algorithm.updates",
     "Hinge": "algorithm.losses",
     "Huber": "algorithm.losses",
-    "Learner": "learner",
+    "Learner": "engine.learner",
     "Logistic": "algorithm.losses",
     "Plain": "algorithm.updates",
     "Poisson": "algorithm.losses",

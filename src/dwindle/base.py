@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from dwindle._base.errors import DataError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.data.stream import Reading, kept_reading
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
-from dwindle.learner import Learner
 from dwindle.matrices import HasColumns
 from dwindle.model import save_models
 from dwindle.passes import Passes

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from dwindle import kernels
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.shrinkage import Truncation, Unshrunk
 from dwindle.algorithm.updates import Audited, Plain
+from dwindle.engine import kernels
+from dwindle.engine.learner import Learner
+from dwindle.engine.table import Table
 from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
-from dwindle.learner import Learner
-from dwindle.table import Table
 
 
 class Certificate(NamedTuple):

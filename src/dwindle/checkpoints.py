@@ -8,8 +8,8 @@ from typing import Any
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
+from dwindle.engine.learner import Learner
 from dwindle.holdout import Best
-from dwindle.learner import Learner
 from dwindle.model import load_checkpoint, save_checkpoint, settings_of
 from dwindle.progress import Progress
 

@@ -11,8 +11,8 @@ from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Plain
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.learner import Learner
 from dwindle.metrics import accuracy, auc
 
 N_TRAIN = 421  # as in the paper's table 1

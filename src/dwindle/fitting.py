@@ -15,9 +15,9 @@ from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.holdout import Best
-from dwindle.learner import Learner
 from dwindle.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress

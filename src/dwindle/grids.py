@@ -10,8 +10,8 @@ from dwindle.algorithm.by_name import UPDATES, schedule_of, shrinkage_called, up
 from dwindle.algorithm.losses import Squared
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Plain
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.learner import Learner
 from dwindle.progress import LabelCounts
 
 RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))

@@ -13,7 +13,7 @@ from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.data.cache import Again
 from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.labels import Labels
-from dwindle.learner import Learner
+from dwindle.engine.learner import Learner
 from dwindle.progress import Progress
 
 

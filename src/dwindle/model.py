@@ -16,20 +16,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dwindle import kernels
 from dwindle._base.dispatch import known_class
 from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Unshrunk
 from dwindle.algorithm.updates import Plain
-from dwindle.budget import Cut
-from dwindle.explaining import Explanation, explained
+from dwindle.engine import kernels
+from dwindle.engine.budget import Cut
+from dwindle.engine.cardinality import Distinct
+from dwindle.engine.explain import Explanation, explained
+from dwindle.engine.learner import Learner
+from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
-from dwindle.learner import Learner
 from dwindle.sealed import numbers, read, texts, write
-from dwindle.sketch import Distinct
-from dwindle.table import empty_cells, n_cells_for
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogFormatter
 
-from dwindle import kernels
 from dwindle._base.errors import DataError
 from dwindle._base.text import counted
 from dwindle.algorithm.by_name import METRICS
 from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.algorithm.shrinkage import Truncation
+from dwindle.engine import kernels
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.learner import Learner
 from dwindle.metrics import auc
 from dwindle.model import Model
 from dwindle.search import Found, Score

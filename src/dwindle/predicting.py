@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle import kernels
 from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Quantile
-from dwindle.checking import check_labels
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.stream import Position, Reading, ahead, as_before, read, size
+from dwindle.engine import kernels
+from dwindle.engine.validation import check_labels
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 from dwindle.progress import LabelCounts

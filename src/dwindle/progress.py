@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle import kernels
+from dwindle.engine import kernels
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
 

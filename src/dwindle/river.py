@@ -12,7 +12,7 @@ from river import base
 from dwindle._base.errors import DataError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Squared
-from dwindle.learner import Learner
+from dwindle.engine.learner import Learner
 
 SIGNS = {False: -1, True: 1}  # 0 and 1 are keys of it too
 

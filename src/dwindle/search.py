@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle import kernels
 from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.by_name import METRICS
 from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.engine import kernels
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.grids import Grid, Setting, completed
 from dwindle.journal import Journal
-from dwindle.learner import Learner
 from dwindle.metrics import accuracy, auc
 from dwindle.model import Model
 

@@ -20,8 +20,8 @@ from dwindle.algorithm.updates import Adaptive
 from dwindle.checkpoints import Reached, after, read_into, write
 from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.stream import Position, Reading, kept_reading, once_only, size, sources
+from dwindle.engine.learner import Learner
 from dwindle.holdout import Pass
-from dwindle.learner import Learner
 from dwindle.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress, peak_memory

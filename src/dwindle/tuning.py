@@ -22,10 +22,10 @@ from dwindle.data.cache import Cache
 from dwindle.data.formats.block import Parsed, blaming
 from dwindle.data.labels import Labels
 from dwindle.data.stream import Position, Reading, once_only, read, size, sources
+from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.grids import Grid, Setting
 from dwindle.journal import Journal
-from dwindle.learner import Learner
 from dwindle.rows import Row
 from dwindle.search import Found, Search, Stopped
 from dwindle.training import Interrupted, Summary, Training, train

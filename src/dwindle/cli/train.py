@@ -163,7 +163,7 @@ def _max_live(max_live: int | None, memory: str | None) -> int | None:
         return max_live
     if max_live is not None:
         raise click.BadParameter("--memory stands for --max-live: give one of them")
-    from dwindle.budget import features_within
+    from dwindle.engine.budget import features_within
 
     try:
         n_bytes = int(float(memory[:-2]) * BYTES[memory[-2:].upper()])

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dwindle._base.interrupts import Held
 from dwindle._base.threads import Aside
+from dwindle.engine.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
-from dwindle.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
 
 DIGITS = 19  # as many as every number of 64 bits may have
 LATE = 1024  # names, of 32 bytes each, that may wait until many are written down at once

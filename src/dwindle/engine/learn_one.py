@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
-from dwindle import kernels, sketch
 from dwindle._base.text import EQUALS
+from dwindle.engine import cardinality as sketch
+from dwindle.engine import kernels
+from dwindle.engine.kernels import GOLDEN, ONE, home_shift
 from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, kernel
 from dwindle.jit.intrinsics import byte, double, prefetch, word
 from dwindle.jit.packed_args import Standing, laid, taken
-from dwindle.kernels import GOLDEN, ONE, home_shift
 
 _typeof: Any = typeof
 _tuple: Any = types.Tuple

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle import kernels
 from dwindle._base.errors import DataError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation, Unshrunk
 from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
+from dwindle.engine import kernels
 
 
 def check_settings(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle import kernels
 from dwindle._base.dispatch import exact, require
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
@@ -18,13 +17,14 @@ from dwindle.algorithm.losses import Logistic, slope, value
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation, lags, shrink
 from dwindle.algorithm.updates import Adaptive, Ftrl, Rda, settle, squared, step, usual_rate, worth
-from dwindle.checking import check_budget, check_labels, check_settings
-from dwindle.explaining import Explanation, explained
+from dwindle.engine import kernels
+from dwindle.engine.cardinality import Distinct
+from dwindle.engine.explain import Explanation, explained
+from dwindle.engine.learn_one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
+from dwindle.engine.table import Table, empty_cells
+from dwindle.engine.validation import check_budget, check_labels, check_settings
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
-from dwindle.one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
-from dwindle.sketch import Distinct
-from dwindle.table import Table, empty_cells
 
 
 class Learner:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.kernels import ALIKE, BINS, MAGNITUDE
+from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
 
 KEPT = 0.8  # of a budget that was used up; the rest is free for features to come
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle import kernels
 from dwindle.algorithm.clock import Clock
-from dwindle.budget import KEPT, Cut, edge
+from dwindle.engine import kernels
+from dwindle.engine.budget import KEPT, Cut, edge
+from dwindle.engine.cardinality import Distinct
+from dwindle.engine.name_table import Names
 from dwindle.features.batch import Batch
-from dwindle.naming import Names
-from dwindle.sketch import Distinct
 
 SMALLEST = 1024  # cells of a new table
 CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes

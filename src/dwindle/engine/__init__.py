@@ -1,0 +1,1 @@
+"""The compiled learner: kernels, the table of live features and their names."""
