@@ -29,7 +29,7 @@ from benchmarks.tools import (
     their_predictions,
     train,
 )
-from dwindle.model import Model
+from dwindle.model.model import Model
 
 FULL, SMALL = 1_500_000, 5_000  # rows
 BOTH = ["--loss_function", "logistic", "--l1", "1e-7"]

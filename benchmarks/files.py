@@ -20,7 +20,7 @@ from benchmarks.tools import (
     three_ways,
 )
 from dwindle.metrics import auc
-from dwindle.model import Model
+from dwindle.model.model import Model
 
 TEN = ", ten lines"
 

@@ -18,7 +18,7 @@ from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.grids import PASSES, Grid, Setting, completed
 from dwindle.metrics import accuracy, auc
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.search import Score, Search, trained
 from experiments import data, peers
 from experiments.measures import Line

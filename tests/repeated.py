@@ -8,7 +8,7 @@ import numpy as np
 
 from dwindle import Truncation
 from dwindle.data.stream import Reading
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.training import Training, train
 
 SHRINKAGE = Truncation(gravity=3e-3)  # strong enough to sweep features away that come again

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from dwindle import Truncation
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.training import Training, train
 
 

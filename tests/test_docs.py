@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dwindle
-from dwindle.model import Model
+from dwindle.model.model import Model
 
 ROOT = Path(__file__).parent.parent
 TESTS = {

@@ -24,7 +24,7 @@ from dwindle import (
     Unshrunk,
 )
 from dwindle.metrics import auc
-from dwindle.model import Model, load_checkpoint, save_checkpoint
+from dwindle.model.model import Model, load_checkpoint, save_checkpoint
 from ingredients import LOSSES
 from streams import batch_of, cut, stream
 

@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 import dwindle
 from dwindle import DataError, TruncatedGradientClassifier, TruncatedGradientRegressor
 from dwindle.data.stream import Reading
-from dwindle.model import Model
+from dwindle.model.model import Model
 from tabular import data, in_order, numbers, same
 
 

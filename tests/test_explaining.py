@@ -17,7 +17,7 @@ from dwindle import (
     TruncatedGradientClassifier,
     Truncation,
 )
-from dwindle.model import Model
+from dwindle.model.model import Model
 
 values = st.floats(-9, 9, width=32) | st.sampled_from(["red", "blue"]) | st.booleans()
 features = st.dictionaries(st.sampled_from("abcdef"), values)

@@ -18,7 +18,7 @@ from compressed import COMPRESSED
 from dwindle import Truncation
 from dwindle.converting import convert
 from dwindle.data.stream import Reading
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.training import Training, train
 
 N = 400

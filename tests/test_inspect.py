@@ -13,7 +13,7 @@ from rich.console import Console
 from dwindle import Learner, Squared, Truncation
 from dwindle.cli.weights import show
 from dwindle.data.stream import Reading
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.training import Training, train
 
 

@@ -13,8 +13,8 @@ import planted
 from dwindle import Learner, Squared, TruncatedGradientClassifier, Truncation, load
 from dwindle._base.errors import DataError
 from dwindle.features.names import Text
-from dwindle.merging import merge, merged
-from dwindle.model import Model, save_models
+from dwindle.model.merge import merge, merged
+from dwindle.model.model import Model, save_models
 from dwindle.predicting import evaluate
 from dwindle.training import Training, train
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
-from dwindle.model import Model, heaviest_first, load_checkpoint, save_checkpoint
+from dwindle.model.model import Model, heaviest_first, load_checkpoint, save_checkpoint
 from ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
 from streams import batch_of, cut, seeds, stream
 

@@ -18,7 +18,7 @@ from dwindle import DivergedError, Learner, Plain, Squared, Truncation
 from dwindle.data.cache import Again
 from dwindle.data.stream import Reading, read
 from dwindle.features.keys import key_of
-from dwindle.model import Model
+from dwindle.model.model import Model
 from repeated import SHRINKAGE, SMALL, TEXTS, bits, command, dwindle, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")

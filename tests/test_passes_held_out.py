@@ -8,7 +8,7 @@ import pytest
 
 from dwindle import DataError, Squared
 from dwindle.data.stream import Reading
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.predicting import evaluate
 from dwindle.training import Training, train
 from repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text

@@ -8,7 +8,7 @@ import pytest
 
 from dwindle import Batch, DataError, Learner, Plain, Squared, Truncation
 from dwindle.demo import wdbc
-from dwindle.model import Model
+from dwindle.model.model import Model
 
 mpl.use("Agg")
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from dwindle import Learner
-from dwindle.model import Model
+from dwindle.model.model import Model
 from telling import dwindle, fitted, lines
 
 UMASK = os.umask(0o022)

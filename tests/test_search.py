@@ -13,7 +13,7 @@ from dwindle.algorithm.by_name import METRICS
 from dwindle.grids import Grid, Setting, completed
 from dwindle.journal import Journal
 from dwindle.metrics import accuracy, auc
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.search import Found, Score, Search, Stopped, good, trained
 
 CLASSES = planted.rows()

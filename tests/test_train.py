@@ -13,7 +13,7 @@ from compressed import COMPRESSED
 from dwindle import Learner, Logistic, Schedule
 from dwindle.algorithm.by_name import LOSSES
 from dwindle.data.stream import Reading, read
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.progress import Progress
 from dwindle.training import Interrupted, Training, train
 from telling import SETTINGS, dwindle, fitted, lines

@@ -7,7 +7,7 @@ import pytest
 
 import planted
 from dwindle import DataError
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.tuning import Tuning, tune
 from tuned import EXAMPLES, FAST, GRID, command_in, dwindle
 

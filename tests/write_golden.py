@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from dwindle.converting import convert
 from dwindle.data.stream import Reading
 from dwindle.features.names import shown
-from dwindle.model import Model
+from dwindle.model.model import Model
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = {

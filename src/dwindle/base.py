@@ -20,7 +20,7 @@ from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
 from dwindle.matrices import HasColumns
-from dwindle.model import save_models
+from dwindle.model.model import save_models
 from dwindle.passes import Passes
 
 Path = str | os.PathLike[str]

@@ -10,7 +10,7 @@ from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.holdout import Best
-from dwindle.model import load_checkpoint, save_checkpoint, settings_of
+from dwindle.model.model import load_checkpoint, save_checkpoint, settings_of
 from dwindle.progress import Progress
 
 COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"

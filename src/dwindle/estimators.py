@@ -18,7 +18,7 @@ from dwindle.data.labels import Labels
 from dwindle.data.stream import Reading
 from dwindle.features.batch import Batch
 from dwindle.fitting import Coding, Panel, these_classes, two_classes
-from dwindle.model import learner_from, load_models
+from dwindle.model.model import learner_from, load_models
 
 BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
 

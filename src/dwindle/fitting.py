@@ -18,7 +18,7 @@ from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.holdout import Best
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress
 from dwindle.rows import HEADINGS, Row, cut

@@ -20,7 +20,7 @@ from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.metrics import auc
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.search import Found, Score
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"

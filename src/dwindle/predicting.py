@@ -16,7 +16,7 @@ from dwindle.data.stream import Position, Reading, ahead, as_before, read, size
 from dwindle.engine import kernels
 from dwindle.engine.validation import check_labels
 from dwindle.metrics import accuracy, auc
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.progress import LabelCounts
 
 PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing

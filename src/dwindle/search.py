@@ -25,7 +25,7 @@ from dwindle.features.batch import Batch
 from dwindle.grids import Grid, Setting, completed
 from dwindle.journal import Journal
 from dwindle.metrics import accuracy, auc
-from dwindle.model import Model
+from dwindle.model.model import Model
 
 
 class Score(NamedTuple):

@@ -22,7 +22,7 @@ from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.stream import Position, Reading, kept_reading, once_only, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.holdout import Pass
-from dwindle.model import Model
+from dwindle.model.model import Model
 from dwindle.passes import Passes
 from dwindle.progress import Progress, peak_memory
 from dwindle.rows import Row, cut

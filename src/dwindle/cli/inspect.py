@@ -25,7 +25,7 @@ def command(model: str, *, top: int, as_json: bool) -> None:
       dwindle inspect ads.parquet --top 10
     """
     from dwindle.features.names import shown
-    from dwindle.model import Model
+    from dwindle.model.model import Model
 
     found = Model.load(model)
     if as_json:

@@ -1,4 +1,4 @@
-"""``dwindle merge``: the face of `dwindle.merging.merge`."""
+"""``dwindle merge``: the face of `dwindle.model.merge.merge`."""
 
 import json
 
@@ -27,7 +27,7 @@ def command(
     Example:
       dwindle merge monday.parquet tuesday.parquet --model week.parquet --keep 1000
     """
-    from dwindle.merging import merge
+    from dwindle.model.merge import merge
 
     done = merge(models, model, keep=keep)
     if as_json:

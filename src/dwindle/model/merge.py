@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
 from dwindle.features.names import Text
-from dwindle.model import Model, heaviest_first, load_models, save_models
+from dwindle.model.model import Model, heaviest_first, load_models, save_models
 
 # What parts must have in common, and what of it is said of the merged model.
 SETTINGS = ("loss", "intercept", "scaled")

@@ -29,7 +29,7 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
-from dwindle.sealed import numbers, read, texts, write
+from dwindle.model.parquet import numbers, read, texts, write
 
 
 @dataclass(frozen=True)
