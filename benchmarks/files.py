@@ -19,8 +19,8 @@ from benchmarks.tools import (
     spoken,
     three_ways,
 )
-from dwindle.metrics import auc
 from dwindle.model.model import Model
+from dwindle.runs.metrics import auc
 
 TEN = ", ten lines"
 

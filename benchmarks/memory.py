@@ -29,8 +29,8 @@ from dwindle import (
     TruncatedGradientClassifier,
     Truncation,
 )
-from dwindle.metrics import auc
 from dwindle.river import TruncatedGradientClassifier as OneByOne
+from dwindle.runs.metrics import auc
 
 
 class Size(NamedTuple):

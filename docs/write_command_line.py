@@ -34,7 +34,7 @@ Ctrl-C writes a checkpoint and says how to resume; a run killed and resumed give
 `dwindle tune` finds the settings by itself, see [how](tuning.md); stopped, the same command goes on.
 
 A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first, so that `pandas.read_parquet("ads.parquet")` shows it.
-In Python the same is `dwindle.training.train`, `dwindle.tuning.tune`, `dwindle.predicting.predict` and `evaluate`, `dwindle.converting.convert`, and `dwindle.model.model.Model.load`.
+In Python the same is `dwindle.runs.train.train`, `dwindle.runs.tune.tune.tune`, `dwindle.runs.predict.predict` and `evaluate`, `dwindle.runs.convert.convert`, and `dwindle.model.model.Model.load`.
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples.
 Every figure in it was measured before learning: *loss* is the mean so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.

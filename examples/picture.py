@@ -13,7 +13,7 @@ import numpy as np
 
 from dwindle import Learner, Logistic, Plain, Truncation
 from dwindle.demo import N_TRAIN, PASSES, RATE, wdbc
-from dwindle.metrics import auc
+from dwindle.runs.metrics import auc
 
 GRAVITIES = np.geomspace(3e-4, 0.2, 12)
 STYLES = {1: ("#0072B2", "o"), 20: ("#E69F00", "s"), N_TRAIN: ("#009E73", "^")}  # Okabe and Ito's

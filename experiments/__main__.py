@@ -24,8 +24,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 import dwindle
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle.grids import DECAYS, PASSES, RATES, STEPS
-from dwindle.journal import Journal
+from dwindle.runs.journal import Journal
+from dwindle.runs.tune.grid import DECAYS, PASSES, RATES, STEPS
 from experiments import data, figures, page
 from experiments.units import FULL, MOST, QUICK, Plan, Unit, cost, timed, units
 

@@ -29,7 +29,7 @@ from dwindle.algorithm.updates import Ftrl
 from dwindle.engine.budget import features_within
 from dwindle.engine.learner import Learner
 from dwindle.generating import Ads
-from dwindle.metrics import accuracy
+from dwindle.runs.metrics import accuracy
 from experiments import big_ads_page
 
 DOCS = Path(__file__).parent.parent / "docs"

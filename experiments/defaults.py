@@ -30,8 +30,8 @@ from dwindle.algorithm.updates import usual_rate
 from dwindle.data.stream import Reading
 from dwindle.features.batch import Batch
 from dwindle.generating import Ads
-from dwindle.predicting import evaluate
-from dwindle.training import Training, train
+from dwindle.runs.predict import evaluate
+from dwindle.runs.train import Training, train
 from experiments import data
 from experiments.defaults_page import page
 

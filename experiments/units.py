@@ -16,10 +16,10 @@ from scipy.sparse import csr_array
 from dwindle.algorithm.losses import Logistic, Squared
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.grids import PASSES, Grid, Setting, completed
-from dwindle.metrics import accuracy, auc
 from dwindle.model.model import Model
-from dwindle.search import Score, Search, trained
+from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.tune.grid import PASSES, Grid, Setting, completed
+from dwindle.runs.tune.search import Score, Search, trained
 from experiments import data, peers
 from experiments.measures import Line
 

@@ -9,7 +9,7 @@ import numpy as np
 from dwindle import Truncation
 from dwindle.data.stream import Reading
 from dwindle.model.model import Model
-from dwindle.training import Training, train
+from dwindle.runs.train import Training, train
 
 SHRINKAGE = Truncation(gravity=3e-3)  # strong enough to sweep features away that come again
 SMALL = Reading(block_size=10_000)

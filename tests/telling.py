@@ -7,7 +7,7 @@ import numpy as np
 
 from dwindle import Truncation
 from dwindle.model.model import Model
-from dwindle.training import Training, train
+from dwindle.runs.train import Training, train
 
 
 def lines(n=3000, seed=0, labels=(-1, 1)):

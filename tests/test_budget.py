@@ -35,7 +35,7 @@ from dwindle.engine.budget import edge
 from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.generating import Ads
 from dwindle.model.model import Model, load_checkpoint, save_checkpoint
-from dwindle.training import Interrupted, Training, train
+from dwindle.runs.train import Interrupted, Training, train
 from ingredients import UPDATES, pulls_of, rates_of
 from stopping import stopped_after
 from streams import batch_of, cut, seeds

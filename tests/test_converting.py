@@ -20,15 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converted import PLAIN, RICH, dwindle, examples
-from dwindle import Batch, DataError, converting
+from dwindle import Batch, DataError
 from dwindle._base.files import replacing
-from dwindle.converting import convert
 from dwindle.data.formats import svmlight, vw
 from dwindle.data.formats import writers as texts
 from dwindle.data.formats.block import Block, Parsed
 from dwindle.data.stream import Reading
 from dwindle.features.keys import key_of
 from dwindle.features.names import split
+from dwindle.runs import convert as converting
+from dwindle.runs.convert import convert
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from converted import dwindle, examples
 from dwindle import DataError
-from dwindle.converting import convert
+from dwindle.runs.convert import convert
 
 
 @pytest.mark.parametrize(

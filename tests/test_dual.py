@@ -23,8 +23,8 @@ from dwindle import (
     Truncation,
     Unshrunk,
 )
-from dwindle.metrics import auc
 from dwindle.model.model import Model, load_checkpoint, save_checkpoint
+from dwindle.runs.metrics import auc
 from ingredients import LOSSES
 from streams import batch_of, cut, stream
 

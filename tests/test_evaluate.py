@@ -14,9 +14,9 @@ import pytest
 from dwindle import DataError
 from dwindle.algorithm.by_name import LOSSES
 from dwindle.data.stream import Reading
-from dwindle.metrics import accuracy, auc
-from dwindle.predicting import evaluate, predict
-from dwindle.training import Training, train
+from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.predict import evaluate, predict
+from dwindle.runs.train import Training, train
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(800, 3))

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from dwindle.grids import Grid
+from dwindle.runs.tune.grid import Grid
 from experiments import data, units
 from experiments.measures import Line
 from experiments.page import RESULTS

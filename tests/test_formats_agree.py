@@ -16,10 +16,10 @@ import pytest
 
 from compressed import COMPRESSED
 from dwindle import Truncation
-from dwindle.converting import convert
 from dwindle.data.stream import Reading
 from dwindle.model.model import Model
-from dwindle.training import Training, train
+from dwindle.runs.convert import convert
+from dwindle.runs.train import Training, train
 
 N = 400
 

@@ -21,7 +21,7 @@ from dwindle import (
 from dwindle.data.frames import batch_of
 from dwindle.data.stream import Reading
 from dwindle.model.model import Model
-from dwindle.training import Training, train
+from dwindle.runs.train import Training, train
 
 N = 3000
 

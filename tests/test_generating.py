@@ -12,8 +12,8 @@ from vowpalwabbit import Workspace
 
 from dwindle import Adaptive, Learner, Logistic, Truncation, generating
 from dwindle.generating import AD, OCTAVES, QUERY, Ads
-from dwindle.metrics import auc
 from dwindle.model.model import Model
+from dwindle.runs.metrics import auc
 
 FEW = 3000
 MASK = 2**64 - 1

@@ -14,7 +14,7 @@ from dwindle import Learner, Squared, Truncation
 from dwindle.cli.weights import show
 from dwindle.data.stream import Reading
 from dwindle.model.model import Model
-from dwindle.training import Training, train
+from dwindle.runs.train import Training, train
 
 
 def drawn(weights, *, width=None, encoding="utf-8"):

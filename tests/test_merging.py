@@ -15,8 +15,8 @@ from dwindle._base.errors import DataError
 from dwindle.features.names import Text
 from dwindle.model.merge import merge, merged
 from dwindle.model.model import Model, save_models
-from dwindle.predicting import evaluate
-from dwindle.training import Training, train
+from dwindle.runs.predict import evaluate
+from dwindle.runs.train import Training, train
 
 EXAMPLES = planted.rows(3000)
 

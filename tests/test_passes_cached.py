@@ -149,7 +149,7 @@ def test_tables_that_need_no_parsing_are_not_cached(tmp_path):
     table = {"label": [1.0, -1.0] * 50, "x": np.arange(100) / 7}
     pq.write_table(pa.table(table), tmp_path / "a.parquet")
     code = (
-        "from dwindle import cache; from dwindle.training import *; cache.Cache = None\n"
+        "from dwindle import cache; from dwindle.runs.train import *; cache.Cache = None\n"
         "train(['a.parquet'], 'm', Training(passes=3))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)

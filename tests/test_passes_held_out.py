@@ -9,8 +9,8 @@ import pytest
 from dwindle import DataError, Squared
 from dwindle.data.stream import Reading
 from dwindle.model.model import Model
-from dwindle.predicting import evaluate
-from dwindle.training import Training, train
+from dwindle.runs.predict import evaluate
+from dwindle.runs.train import Training, train
 from repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")

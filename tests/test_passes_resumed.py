@@ -10,7 +10,7 @@ import pytest
 
 from dwindle import DataError
 from dwindle.data.stream import Reading
-from dwindle.training import Interrupted, Training, train
+from dwindle.runs.train import Interrupted, Training, train
 from repeated import OVERFIT, command, dwindle, rows, vw_text
 from stopping import stopped_after
 

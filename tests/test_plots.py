@@ -14,9 +14,9 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from dwindle.grids import Setting
 from dwindle.plots import BLUE, LONGEST, ORANGE, Point, path, plot_frontier, plot_path, plot_weights
-from dwindle.search import Found, Score
+from dwindle.runs.tune.grid import Setting
+from dwindle.runs.tune.search import Found, Score
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,11 @@ import pytest
 import planted
 from dwindle import Batch, DataError, Learner, Logistic, Poisson, Squared
 from dwindle.algorithm.by_name import METRICS
-from dwindle.grids import Grid, Setting, completed
-from dwindle.journal import Journal
-from dwindle.metrics import accuracy, auc
 from dwindle.model.model import Model
-from dwindle.search import Found, Score, Search, Stopped, good, trained
+from dwindle.runs.journal import Journal
+from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.tune.grid import Grid, Setting, completed
+from dwindle.runs.tune.search import Found, Score, Search, Stopped, good, trained
 
 CLASSES = planted.rows()
 NUMBERS = planted.rows(classes=False)

@@ -18,7 +18,7 @@ from compressed import COMPRESSED
 from dwindle._base.errors import DataError
 from dwindle.data.stream import Position, Reading, read, size
 from dwindle.data.text.scan import size_of
-from dwindle.training import Training, train
+from dwindle.runs.train import Training, train
 
 TEXT = b"".join(b"%d | a:%d b%d\n" % (1 - 2 * (i % 2), i, i * i) for i in range(5000))
 ROWS = pa.table({"label": [1.0, -1.0] * 2000, "a": range(4000), "b": ["x", "y"] * 2000})

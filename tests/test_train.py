@@ -14,8 +14,8 @@ from dwindle import Learner, Logistic, Schedule
 from dwindle.algorithm.by_name import LOSSES
 from dwindle.data.stream import Reading, read
 from dwindle.model.model import Model
-from dwindle.progress import Progress
-from dwindle.training import Interrupted, Training, train
+from dwindle.runs.progress import Progress
+from dwindle.runs.train import Interrupted, Training, train
 from telling import SETTINGS, dwindle, fitted, lines
 
 TEXT = lines().encode()

@@ -8,8 +8,8 @@ import pytest
 
 from dwindle import DataError, DivergedError
 from dwindle.data.stream import Reading
-from dwindle.progress import Progress
-from dwindle.training import Training, train
+from dwindle.runs.progress import Progress
+from dwindle.runs.train import Training, train
 from telling import dwindle, fitted, lines
 
 TEXT = lines().encode()

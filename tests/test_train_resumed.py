@@ -11,7 +11,7 @@ import pytest
 from dwindle import DataError
 from dwindle.data.stream import Reading
 from dwindle.model.model import Model
-from dwindle.training import Interrupted, Training, train
+from dwindle.runs.train import Interrupted, Training, train
 from stopping import stopped_after
 from telling import SETTINGS, dwindle, fitted, lines
 

@@ -11,9 +11,9 @@ import planted
 from dwindle import Squared
 from dwindle.algorithm.updates import Adaptive, usual_rate
 from dwindle.cli.train import command as train_command
-from dwindle.grids import Setting
 from dwindle.model.model import Model
-from dwindle.tuning import Tuned, Tuning, tune
+from dwindle.runs.tune.grid import Setting
+from dwindle.runs.tune.tune import Tuned, Tuning, tune
 from test_screen import Terminal, left_on
 from tuned import EXAMPLES, FAST, GRID, RUNS, command_in, dwindle
 

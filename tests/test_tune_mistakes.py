@@ -8,7 +8,7 @@ import pytest
 import planted
 from dwindle import DataError
 from dwindle.model.model import Model
-from dwindle.tuning import Tuning, tune
+from dwindle.runs.tune.tune import Tuning, tune
 from tuned import EXAMPLES, FAST, GRID, command_in, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")

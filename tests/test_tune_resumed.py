@@ -10,7 +10,7 @@ import pytest
 import planted
 from dwindle import DataError
 from dwindle._base.text import counted
-from dwindle.tuning import Halted, Tuning, tune
+from dwindle.runs.tune.tune import Halted, Tuning, tune
 from test_screen import Terminal, left_on
 from tuned import EXAMPLES, FAST, GRID, RUNS, dwindle
 
@@ -140,7 +140,7 @@ def test_other_data_and_other_settings_are_refused_while_something_is_unfinished
 
 def test_what_another_version_finished_is_refused(data, tmp_path, monkeypatch):
     halted(data, tmp_path / "m")
-    monkeypatch.setattr("dwindle.tuning.version", lambda _: "0.0.1")
+    monkeypatch.setattr("dwindle.runs.tune.tune.version", lambda _: "0.0.1")
     with pytest.raises(DataError, match="was written with other settings or other data"):
         tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
 

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 import planted
 from dwindle.cli import main
-from dwindle.grids import Grid
+from dwindle.runs.tune.grid import Grid
 
 FAST = ("--rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
 GRID = Grid((0.3,), (0.5,), (0.0, 0.01, 0.03), passes=(1, 3))

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from dwindle.converting import convert
 from dwindle.data.stream import Reading
 from dwindle.features.names import shown
 from dwindle.model.model import Model
+from dwindle.runs.convert import convert
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = {

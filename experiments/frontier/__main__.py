@@ -16,7 +16,7 @@ from typing import Any
 import dwindle
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle.journal import Journal
+from dwindle.runs.journal import Journal
 from experiments.frontier import figures, page
 from experiments.frontier.problems import FULL, QUICK, Problem, rows
 from experiments.frontier.ways import NAMES, measured

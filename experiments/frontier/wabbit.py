@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from vowpalwabbit import Workspace
 
-from dwindle.metrics import auc
+from dwindle.runs.metrics import auc
 from experiments.frontier.problems import Problem, rows, write
 
 CONSTANT = 11650396  # the hash of its intercept

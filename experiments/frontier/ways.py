@@ -17,7 +17,7 @@ from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Ftrl, Plain, Rda
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.metrics import auc
+from dwindle.runs.metrics import auc
 from experiments.frontier.problems import Problem, Rows, matrices, rows
 from experiments.frontier.wabbit import Wabbit
 

@@ -21,7 +21,7 @@ from dwindle.features.batch import Batch
 from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
 from dwindle.matrices import HasColumns
 from dwindle.model.model import save_models
-from dwindle.passes import Passes
+from dwindle.runs.passes import Passes
 
 Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])

@@ -13,7 +13,7 @@ from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Plain
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.metrics import accuracy, auc
+from dwindle.runs.metrics import accuracy, auc
 
 N_TRAIN = 421  # as in the paper's table 1
 N_RANDOM, P_RANDOM = 1000, 0.05

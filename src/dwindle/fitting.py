@@ -17,11 +17,11 @@ from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.holdout import Best
 from dwindle.model.model import Model
-from dwindle.passes import Passes
-from dwindle.progress import Progress
-from dwindle.rows import HEADINGS, Row, cut
+from dwindle.runs.holdout import Best
+from dwindle.runs.passes import Passes
+from dwindle.runs.progress import Progress
+from dwindle.runs.progress_table import HEADINGS, Row, cut
 
 ROWS = 2**14  # of a matrix that all learners go through before the next ones
 

@@ -19,9 +19,9 @@ from dwindle.algorithm.shrinkage import Truncation
 from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.metrics import auc
 from dwindle.model.model import Model
-from dwindle.search import Found, Score
+from dwindle.runs.metrics import auc
+from dwindle.runs.tune.search import Found, Score
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 LONGEST = 32  # characters of a name

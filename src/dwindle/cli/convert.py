@@ -1,4 +1,4 @@
-"""``dwindle convert``: the face of `dwindle.converting.convert`."""
+"""``dwindle convert``: the face of `dwindle.runs.convert.convert`."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings:
       dwindle convert train.vw train.arrow
       dwindle convert train.vw test.vw both.vw.gz
     """
-    from dwindle.converting import convert
+    from dwindle.runs.convert import convert
 
     for number in (signal.SIGINT, signal.SIGTERM):  # no half-written file is left behind
         signal.signal(number, lambda given, _frame: sys.exit(128 + given))

@@ -1,4 +1,4 @@
-"""``dwindle evaluate``: the face of `dwindle.predicting.evaluate`."""
+"""``dwindle evaluate``: the face of `dwindle.runs.predict.evaluate`."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
     Example:
       dwindle evaluate ads.parquet test.vw
     """
-    from dwindle.predicting import evaluate
+    from dwindle.runs.predict import evaluate
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     with screen(bar=not as_json) as shown:

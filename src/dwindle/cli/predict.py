@@ -30,7 +30,7 @@ def command(
     """
     from dwindle._base.files import check_apart
     from dwindle.data.stream import sources
-    from dwindle.predicting import predict
+    from dwindle.runs.predict import predict
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     kind = "probability" if proba else "label" if label else "score"

@@ -12,7 +12,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.options import for_json
-from dwindle.rows import HEADINGS
+from dwindle.runs.progress_table import HEADINGS
 
 SETTLED = {  # what a budget came to
     "gravity": "was felt by the last to go",

@@ -1,4 +1,4 @@
-"""``dwindle train``: the face of `dwindle.training.train`."""
+"""``dwindle train``: the face of `dwindle.runs.train.train`."""
 
 import sys
 from pathlib import Path
@@ -105,7 +105,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
     Example:
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
     """
-    from dwindle.training import Interrupted, train
+    from dwindle.runs.train import Interrupted, train
 
     paths, model = settings.pop("data"), settings.pop("model")
     resume = settings.pop("resume")
@@ -139,7 +139,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 
 
 def _training(settings: dict[str, Any]) -> Any:
-    from dwindle.training import Training
+    from dwindle.runs.train import Training
 
     shrinkage = ("shrinkage", "gravity", "every", "threshold")
     schedule = ("rate", "power", "pass_decay")

@@ -1,4 +1,4 @@
-"""``dwindle tune``: the face of `dwindle.tuning.tune`."""
+"""``dwindle tune``: the face of `dwindle.runs.tune.tune.tune`."""
 
 import math
 import sys
@@ -72,7 +72,7 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
     Example:
       dwindle tune train.vw --passes 1,3 --folds 5 --model ads.parquet
     """
-    from dwindle.tuning import Halted, tune
+    from dwindle.runs.tune.tune import Halted, tune
 
     given = dict(settings)
     paths, model = settings.pop("data"), settings.pop("model")
@@ -107,8 +107,8 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
 
 
 def _tuning(settings: dict[str, Any]) -> Any:
-    from dwindle.grids import Grid
-    from dwindle.tuning import Tuning
+    from dwindle.runs.tune.grid import Grid
+    from dwindle.runs.tune.tune import Tuning
 
     how = reading(settings)
     kinds = {"every": int, "passes": int, "rest": int, "update": str}

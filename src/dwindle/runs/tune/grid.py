@@ -12,7 +12,7 @@ from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Plain
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.progress import LabelCounts
+from dwindle.runs.progress import LabelCounts
 
 RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
 RATES["adaptive"] = (0.2, 0.6, 2.0, 6.0)

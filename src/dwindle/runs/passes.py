@@ -7,7 +7,7 @@ from functools import cache
 from dwindle.data.cache import Again
 from dwindle.data.formats.block import Parsed
 from dwindle.data.stream import Reading, format_by_name, needs_parsing, once_only, read
-from dwindle.holdout import Holdout, parted
+from dwindle.runs.holdout import Holdout, parted
 
 
 class Passes:

@@ -22,10 +22,10 @@ from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.grids import Grid, Setting, completed
-from dwindle.journal import Journal
-from dwindle.metrics import accuracy, auc
 from dwindle.model.model import Model
+from dwindle.runs.journal import Journal
+from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.tune.grid import Grid, Setting, completed
 
 
 class Score(NamedTuple):

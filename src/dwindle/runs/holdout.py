@@ -14,7 +14,7 @@ from dwindle.data.cache import Again
 from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
-from dwindle.progress import Progress
+from dwindle.runs.progress import Progress
 
 
 class Pass(NamedTuple):

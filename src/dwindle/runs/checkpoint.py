@@ -9,9 +9,9 @@ from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
-from dwindle.holdout import Best
 from dwindle.model.model import load_checkpoint, save_checkpoint, settings_of
-from dwindle.progress import Progress
+from dwindle.runs.holdout import Best
+from dwindle.runs.progress import Progress
 
 COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"
 

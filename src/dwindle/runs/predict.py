@@ -15,9 +15,9 @@ from dwindle.data.labels import Labels
 from dwindle.data.stream import Position, Reading, ahead, as_before, read, size
 from dwindle.engine import kernels
 from dwindle.engine.validation import check_labels
-from dwindle.metrics import accuracy, auc
 from dwindle.model.model import Model
-from dwindle.progress import LabelCounts
+from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.progress import LabelCounts
 
 PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing
 

@@ -24,11 +24,11 @@ from dwindle.data.labels import Labels
 from dwindle.data.stream import Position, Reading, once_only, read, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.grids import Grid, Setting
-from dwindle.journal import Journal
-from dwindle.rows import Row
-from dwindle.search import Found, Search, Stopped
-from dwindle.training import Interrupted, Summary, Training, train
+from dwindle.runs.journal import Journal
+from dwindle.runs.progress_table import Row
+from dwindle.runs.train import Interrupted, Summary, Training, train
+from dwindle.runs.tune.grid import Grid, Setting
+from dwindle.runs.tune.search import Found, Search, Stopped
 
 
 @dataclass

@@ -17,15 +17,15 @@ from dwindle.algorithm.losses import Hinge, Logistic
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive
-from dwindle.checkpoints import Reached, after, read_into, write
 from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.stream import Position, Reading, kept_reading, once_only, size, sources
 from dwindle.engine.learner import Learner
-from dwindle.holdout import Pass
 from dwindle.model.model import Model
-from dwindle.passes import Passes
-from dwindle.progress import Progress, peak_memory
-from dwindle.rows import Row, cut
+from dwindle.runs.checkpoint import Reached, after, read_into, write
+from dwindle.runs.holdout import Pass
+from dwindle.runs.passes import Passes
+from dwindle.runs.progress import Progress, peak_memory
+from dwindle.runs.progress_table import Row, cut
 
 SHOWN = 3  # bad lines quoted in a summary
 

@@ -1,0 +1,1 @@
+"""The library calls behind the commands: train, tune, predict, evaluate and convert."""
