@@ -12,7 +12,7 @@ from benchmarks.results import Figure, Found, row
 from benchmarks.side_by_side import interleaved, ratio
 from benchmarks.tools import DWINDLE
 from dwindle import Adaptive, Ftrl, Learner, Logistic, Truncation
-from dwindle.generating import Ads
+from dwindle.datasets.ads import Ads
 
 
 class Size(NamedTuple):

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dwindle import Learner, Logistic, Plain, Truncation
-from dwindle.demo import N_TRAIN, PASSES, RATE, wdbc
+from dwindle.datasets.wdbc import N_TRAIN, PASSES, RATE, wdbc
 from dwindle.runs.metrics import auc
 
 GRAVITIES = np.geomspace(3e-4, 0.2, 12)

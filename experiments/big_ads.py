@@ -26,9 +26,9 @@ from dwindle._base.files import replacing
 from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Ftrl
+from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import features_within
 from dwindle.engine.learner import Learner
-from dwindle.generating import Ads
 from dwindle.runs.metrics import accuracy
 from experiments import big_ads_page
 

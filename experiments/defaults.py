@@ -28,8 +28,8 @@ from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
 from dwindle.algorithm.updates import usual_rate
 from dwindle.data.stream import Reading
+from dwindle.datasets.ads import Ads
 from dwindle.features.batch import Batch
-from dwindle.generating import Ads
 from dwindle.runs.predict import evaluate
 from dwindle.runs.train import Training, train
 from experiments import data

@@ -31,9 +31,9 @@ from dwindle._base.errors import DataError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Rounding, Unshrunk
 from dwindle.data.stream import Reading
+from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import edge
 from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
-from dwindle.generating import Ads
 from dwindle.model.model import Model, load_checkpoint, save_checkpoint
 from dwindle.runs.train import Interrupted, Training, train
 from ingredients import UPDATES, pulls_of, rates_of

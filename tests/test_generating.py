@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from dwindle import Adaptive, Learner, Logistic, Truncation, generating
-from dwindle.generating import AD, OCTAVES, QUERY, Ads
+from dwindle import Adaptive, Learner, Logistic, Truncation
+from dwindle.datasets import ads as generating
+from dwindle.datasets.ads import AD, OCTAVES, QUERY, Ads
 from dwindle.model.model import Model
 from dwindle.runs.metrics import auc
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dwindle import Batch, DataError, Learner, Plain, Squared, Truncation
-from dwindle.demo import wdbc
+from dwindle.datasets.wdbc import wdbc
 from dwindle.model.model import Model
 
 mpl.use("Agg")

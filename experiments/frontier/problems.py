@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from dwindle._base.errors import DataError
 from dwindle.data.stream import read
+from dwindle.datasets.ads import Ads
 from dwindle.features.batch import Batch
-from dwindle.generating import Ads
 from experiments import data, peers
 
 RANDOM = 1000

@@ -1,4 +1,4 @@
-"""``dwindle demo``: the face of `dwindle.demo.run`."""
+"""``dwindle demo``: the face of `dwindle.datasets.wdbc.run`."""
 
 import json
 
@@ -26,7 +26,7 @@ def command(seed: int, *, as_json: bool) -> None:
     Example:
       dwindle demo --seed 1
     """
-    from dwindle import demo
+    from dwindle.datasets import wdbc as demo
 
     out = Console()
     outcomes = []

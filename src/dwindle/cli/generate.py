@@ -1,4 +1,4 @@
-"""``dwindle generate``: the face of `dwindle.generating`."""
+"""``dwindle generate``: the face of `dwindle.datasets.ads`."""
 
 import json
 import signal
@@ -52,7 +52,7 @@ def command(
       dwindle evaluate clicks.parquet unseen.vw
     """
     from dwindle.data.stream import Position
-    from dwindle.generating import GENERATED
+    from dwindle.datasets.ads import GENERATED
 
     for number in (signal.SIGINT, signal.SIGTERM):  # no half-written file is left behind
         signal.signal(number, lambda given, _frame: sys.exit(128 + given))

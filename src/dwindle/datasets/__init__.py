@@ -1,0 +1,1 @@
+"""Data sets that ship with dwindle or are generated."""
