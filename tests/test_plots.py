@@ -14,7 +14,16 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from dwindle.plots import BLUE, LONGEST, ORANGE, Point, path, plot_frontier, plot_path, plot_weights
+from dwindle.analysis.plots import (
+    BLUE,
+    LONGEST,
+    ORANGE,
+    Point,
+    path,
+    plot_frontier,
+    plot_path,
+    plot_weights,
+)
 from dwindle.runs.tune.grid import Setting
 from dwindle.runs.tune.search import Found, Score
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
     from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
-    from dwindle.certificate import Certificate, certify
+    from dwindle.analysis.certificate import Certificate, certify
     from dwindle.engine.learner import Learner
     from dwindle.estimators import (
         TruncatedGradientClassifier,
@@ -33,7 +33,7 @@ _HOME = {
     "Adaptive": "algorithm.updates",
     "Averaged": "algorithm.updates",
     "Batch": "features.batch",
-    "Certificate": "certificate",
+    "Certificate": "analysis.certificate",
     "ClippedSquared": "algorithm.losses",
     "DataError": "_base.errors",
     "DivergedError": "_base.errors",
@@ -54,7 +54,7 @@ _HOME = {
     "TruncatedGradientRegressor": "estimators",
     "Truncation": "algorithm.shrinkage",
     "Unshrunk": "algorithm.shrinkage",
-    "certify": "certificate",
+    "certify": "analysis.certificate",
     "load": "estimators",
 }
 

@@ -191,7 +191,7 @@ class Picture:
         from matplotlib.figure import Figure
 
         from dwindle._base.files import replacing
-        from dwindle.plots import plot_frontier
+        from dwindle.analysis.plots import plot_frontier
 
         figure = plot_frontier(found)[0].figure
         assert isinstance(figure, Figure)

@@ -1,0 +1,1 @@
+"""Regret certificates and plots."""
