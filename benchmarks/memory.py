@@ -29,7 +29,7 @@ from dwindle import (
     TruncatedGradientClassifier,
     Truncation,
 )
-from dwindle.river import TruncatedGradientClassifier as OneByOne
+from dwindle.estimators.river import TruncatedGradientClassifier as OneByOne
 from dwindle.runs.metrics import auc
 
 
@@ -147,7 +147,7 @@ class Sign:
 MAKERS: dict[str, Callable[[], Any]] = {
     "plain": lambda: Sign(Plain(), *PLAIN),
     "adaptive": lambda: Sign(Adaptive(), *ADAPTIVE),
-    "plain, dwindle.river": lambda: OneByOne(update="plain", rate=0.1, gravity=GRAVITY),
+    "plain, dwindle.estimators.river": lambda: OneByOne(update="plain", rate=0.1, gravity=GRAVITY),
     RIVER: lambda: linear_model.LogisticRegression(optim.SGD(0.1), l1=GRAVITY),
 }
 

@@ -20,7 +20,7 @@ from river import (
 )
 
 from dwindle import DataError, Hinge, Learner, Logistic, Quantile, Truncation
-from dwindle.river import TruncatedGradientClassifier, TruncatedGradientRegressor
+from dwindle.estimators.river import TruncatedGradientClassifier, TruncatedGradientRegressor
 
 BOTH = [TruncatedGradientClassifier, TruncatedGradientRegressor]
 CHECKS = [(kind, check) for kind in BOTH for check in checks.yield_checks(kind())]

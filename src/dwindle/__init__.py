@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.engine.learner import Learner
-    from dwindle.estimators import (
-        TruncatedGradientClassifier,
-        TruncatedGradientRegressor,
-        load,
-    )
+    from dwindle.estimators.classifier import TruncatedGradientClassifier
+    from dwindle.estimators.loading import load
+    from dwindle.estimators.regressor import TruncatedGradientRegressor
     from dwindle.features.batch import Batch
 
 # Imported when first asked for: `import dwindle` costs nothing, and no Numba.
@@ -50,12 +48,12 @@ _HOME = {
     "Schedule": "algorithm.schedules",
     "Squared": "algorithm.losses",
     "Subgradient": "algorithm.shrinkage",
-    "TruncatedGradientClassifier": "estimators",
-    "TruncatedGradientRegressor": "estimators",
+    "TruncatedGradientClassifier": "estimators.classifier",
+    "TruncatedGradientRegressor": "estimators.regressor",
     "Truncation": "algorithm.shrinkage",
     "Unshrunk": "algorithm.shrinkage",
     "certify": "analysis.certificate",
-    "load": "estimators",
+    "load": "estimators.loading",
 }
 
 __all__ = [

@@ -17,9 +17,9 @@ from dwindle._base.errors import DataError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.data.stream import Reading, kept_reading
 from dwindle.engine.learner import Learner
+from dwindle.estimators._columns import HasColumns
+from dwindle.estimators._one_vs_rest import Coding, Data, Files, Panel, Rows, Team, Watch
 from dwindle.features.batch import Batch
-from dwindle.fitting import Coding, Data, Files, Panel, Rows, Team, Watch
-from dwindle.matrices import HasColumns
 from dwindle.model.model import save_models
 from dwindle.runs.passes import Passes
 

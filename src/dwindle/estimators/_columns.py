@@ -12,9 +12,9 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from dwindle.data.frames import batch_of, has_text
+from dwindle.estimators._one_vs_rest import Panel
 from dwindle.features.batch import Batch, Some
 from dwindle.features.keys import key_of
-from dwindle.fitting import Panel
 
 FLOATS = (np.float32, np.float64)
 

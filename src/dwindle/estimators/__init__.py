@@ -1,0 +1,1 @@
+"""Estimators for scikit-learn and River."""
