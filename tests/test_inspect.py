@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from dwindle import Learner, Squared, Truncation
-from dwindle.cli.weights import show
+from dwindle.cli.weight_bars import show
 from dwindle.data.stream import Reading
 from dwindle.model.model import Model
 from dwindle.runs.train import Training, train

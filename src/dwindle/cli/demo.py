@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from dwindle.cli import weights
+from dwindle.cli import weight_bars as weights
 from dwindle.cli.options import told_in_one_line
 
 

@@ -40,7 +40,7 @@ def command(model: str, *, top: int, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from dwindle.cli.weights import plain, show
+    from dwindle.cli.weight_bars import plain, show
 
     out = Console()
     for line in (*_settings(found), "", *_outcome(found)):

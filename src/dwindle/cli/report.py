@@ -58,7 +58,7 @@ class Log:
 def screen(*, bar: bool) -> Iterator[Screen]:
     """Standard error, with a bar if that is wanted and it is a terminal that can show one."""
     if bar and sys.stderr.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}:
-        from dwindle.cli.bar import Bar
+        from dwindle.cli.progress_bar import Bar
 
         shown = Bar()
         try:

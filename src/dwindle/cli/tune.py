@@ -12,7 +12,7 @@ import click
 from dwindle.algorithm.by_name import LOSSES, METRICS, loss_called
 from dwindle.cli.options import asked_to_stop, data, features, reading, told_in_one_line
 from dwindle.cli.report import screen
-from dwindle.cli.tuned import Report
+from dwindle.cli.tune_report import Report
 
 INSTALL = 'pip install "dwindle[plot]"'
 
