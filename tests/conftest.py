@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 
-from converted import RICH
+from helpers.converted import RICH
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from dwindle.cli import weight_bars as weights
+from dwindle.cli import weight_bars
 from dwindle.cli.options import told_in_one_line
 
 
@@ -26,12 +26,12 @@ def command(seed: int, *, as_json: bool) -> None:
     Example:
       dwindle demo --seed 1
     """
-    from dwindle.datasets import wdbc as demo
+    from dwindle.datasets import wdbc
 
     out = Console()
     outcomes = []
     with Console(stderr=True).status("training"):
-        for outcome in demo.run(seed):
+        for outcome in wdbc.run(seed):
             outcomes.append(outcome)
             if as_json:
                 row = outcome._asdict()
@@ -40,8 +40,8 @@ def command(seed: int, *, as_json: bool) -> None:
     if as_json:
         return
 
-    n_real = len(demo.wdbc(seed).names) - demo.N_RANDOM
-    table = Table(title=f"wdbc, {n_real} real features and {demo.N_RANDOM} random ones")
+    n_real = len(wdbc.wdbc(seed).names) - wdbc.N_RANDOM
+    table = Table(title=f"wdbc, {n_real} real features and {wdbc.N_RANDOM} random ones")
     for heading in ("gravity g", "every K", "accuracy", "AUC", "kept", "of them random"):
         table.add_column(heading, justify="right")
     for o in outcomes:
@@ -59,4 +59,4 @@ def command(seed: int, *, as_json: bool) -> None:
     out.print(
         f"\nThe whole model of the last row, {last.kept} weights (positive means malignant):\n"
     )
-    weights.show(sorted(last.weights.items(), key=lambda item: -abs(item[1])), out)
+    weight_bars.show(sorted(last.weights.items(), key=lambda item: -abs(item[1])), out)

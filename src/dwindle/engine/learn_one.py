@@ -15,8 +15,7 @@ import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
 from dwindle._base.text import EQUALS
-from dwindle.engine import cardinality as sketch
-from dwindle.engine import kernels
+from dwindle.engine import cardinality, kernels
 from dwindle.engine.kernels import GOLDEN, ONE, home_shift
 from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, kernel
@@ -60,7 +59,7 @@ Predicted = tuple[bool, float]
 
 _learn = helper(kernels.learn.function)
 _predict = helper(kernels.predict.function)
-_observe = helper(sketch.observe)
+_observe = helper(cardinality.observe)
 
 
 class Desk(NamedTuple):

@@ -1,4 +1,4 @@
-"""Eight bytes of text at a time, as one 64-bit word: which are digits, and the number they spell."""
+"""Eight bytes of text as one 64-bit word: whether they are digits, and the number they spell."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""LLVM instructions that Numba has no name for: loads and stores by address, bit counts, prefetch."""
+"""LLVM instructions that Numba does not offer: unaligned loads and stores, bit counts, prefetch."""
 
 import functools
 from typing import Any

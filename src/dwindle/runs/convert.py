@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from dwindle._base.files import replacing
-from dwindle.data.formats import writers as texts
+from dwindle.data.formats import writers
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables import arrow
 from dwindle.data.stream import EXTENSIONS, Reading, read, sources
@@ -107,7 +107,7 @@ def _write_text(
             text.write(lines(one))
 
 
-TEXTS = {"svmlight": texts.svmlight, "vw": texts.vw}
+TEXTS = {"svmlight": writers.svmlight, "vw": writers.vw}
 FORMATS = ("arrow", *TEXTS)
 # Who reads .feather expects what Arrow calls a file, and we write a stream.
 WRITTEN = {end: kind for end, kind in EXTENSIONS.items() if kind in FORMATS and end != ".feather"}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import BadLine, Block, Parsed
-from dwindle.data.formats.vw import simd as side_by_side
+from dwindle.data.formats.vw import simd
 from dwindle.data.formats.vw.errors import why
 from dwindle.data.formats.vw.kernel import MOST_SEEN, SEEN_SIZE, Members, Plan, Rows, read
 from dwindle.data.formats.vw.names import Spans, Tags
@@ -50,7 +50,7 @@ def parse(
     n_products = size.separators if interactions else 0  # a guess
     known = known_numbers({})
     faults = room_for(size.lines)
-    lanes = np.zeros(side_by_side.SIZE // 8, np.uint64)
+    lanes = np.zeros(simd.SIZE // 8, np.uint64)
     stops = np.empty(ROOM_FOR_STOPS // 8, np.int64)
     seen = np.zeros(MOST_SEEN * SEEN_SIZE // 8, np.int64)
     rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
@@ -115,7 +115,7 @@ def _room_for(
     memory: Memory, n_lines: int, n_features: int, n_sections: int, n_products: int
 ) -> Rows:
     """Arrays for at most so many; what is not filled costs no memory."""
-    n = n_features + n_products + side_by_side.LANES
+    n = n_features + n_products + simd.LANES
     return Rows(
         start=memory.empty(n_lines + 1, np.int64),
         label=memory.empty(n_lines, np.float32),

@@ -1,0 +1,388 @@
+"""Wide tables become what the reference makes of their cells; lists come back as they went."""
+
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dwindle._base.errors import DataError
+from dwindle.data.formats import vw
+from dwindle.data.formats.block import Block, Parsed
+from dwindle.data.formats.tables import wide as columns
+from dwindle.data.formats.tables.distinct import distinct
+from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
+from dwindle.features.batch import Batch
+from dwindle.features.keys import key_of
+from helpers import reference_columns as reference
+
+INTERACTIONS = (
+    ("price", "color"),
+    ("price", "price"),
+    ("color", "12", "color"),
+    ("12", "12", "12"),
+)
+
+TYPES = {
+    "y": pa.float64(),
+    "w": pa.float64(),
+    "price": pa.float64(),
+    "12": pa.int64(),
+    "color": pa.string(),
+    "on": pa.bool_(),
+}
+
+floats = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, 3.5, 1e-46, 3.4e38, 1e39, 1e20, float("nan"), float("inf")]),
+    st.floats(),
+)
+texts = st.one_of(st.sampled_from(["", "red", "blue", "ü", "a\0b", "x" * 40]), st.text(max_size=8))
+rows = st.fixed_dictionaries(
+    {
+        "y": st.one_of(st.none(), st.sampled_from([-1.0, 1.0]), floats),
+        "w": st.one_of(st.none(), st.sampled_from([0.0, 2.0, -1.0])),
+        "price": st.one_of(st.none(), floats),
+        "12": st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)),
+        "color": st.one_of(st.none(), texts),
+        "on": st.one_of(st.none(), st.booleans()),
+    }
+).map(lambda row: {name: row[name] for name in TYPES})
+
+
+def table_of(rows, types=TYPES):
+    arrays = [pa.array([row[name] for row in rows], kind) for name, kind in types.items()]
+    return pa.RecordBatch.from_arrays(arrays, list(types))
+
+
+def wide(table, **options):
+    return columns.wide(table, "data", **{"label_column": "y", "weight_column": "w"} | options)
+
+
+@given(st.lists(rows, max_size=8))
+def test_a_wide_table_is_what_its_cells_say(rows):
+    expected = reference.wide(rows, "y", "w")
+    reference.check(wide(table_of(rows)), expected)
+
+
+@given(st.lists(rows, max_size=8))
+def test_products_of_columns_are_those_of_the_reference(rows):
+    expected = reference.wide(rows, "y", "w", interactions=INTERACTIONS)
+    reference.check(wide(table_of(rows), interactions=INTERACTIONS), expected)
+
+
+@given(st.lists(rows, max_size=8), st.integers(0, 8), st.integers(0, 8))
+def test_a_slice_of_a_table_is_that_part_of_it(rows, begin, size):
+    expected = reference.wide(rows[begin : begin + size], "y", "w", interactions=INTERACTIONS)
+    part = table_of(rows)[begin : begin + size]
+    reference.check(wide(part, interactions=INTERACTIONS), expected)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.int64(), pa.large_string()),
+        pa.dictionary(pa.uint16(), pa.string()),
+    ],
+)
+def test_every_type_of_text_is_read_alike(kind):
+    rows = [{"y": 1, "color": color} for color in ["red", None, "", "blue", "red"]]
+    table = table_of(rows, {"y": pa.int8(), "color": kind})
+    reference.check(wide(table, weight_column=None), reference.wide(rows, "y"))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(9, 2)],
+)
+def test_every_type_of_number_is_read_alike(kind):
+    rows = [{"y": 1, "price": price} for price in [3, None, 0, 7]]
+    cells = [None if row["price"] is None else row["price"] for row in rows]
+    if pa.types.is_decimal(kind):
+        cells = [None if cell is None else decimal.Decimal(cell) for cell in cells]
+    elif kind == pa.float16():
+        cells = [None if cell is None else np.float16(cell) for cell in cells]
+    table = pa.RecordBatch.from_arrays([pa.array([1] * 4), pa.array(cells, kind)], ["y", "price"])
+    reference.check(wide(table, weight_column=None), reference.wide(rows, "y"))
+
+
+def test_a_dictionary_of_numbers_is_a_column_of_numbers():
+    numbers = pa.array([3, 4, 3]).dictionary_encode()
+    table = pa.RecordBatch.from_arrays([pa.array([1, 1, 1]), numbers], ["y", "price"])
+    assert wide(table, weight_column=None).batch.x.tolist() == [3, 4, 3]
+
+
+def test_of_a_large_dictionary_only_what_is_used_is_hashed():
+    dictionary = pa.array([str(i) for i in range(1000)])
+    codes = pa.array([999, None, 7], pa.int32())
+    column = pa.DictionaryArray.from_arrays(codes, dictionary)
+    table = pa.RecordBatch.from_arrays([pa.array([1, 1, 1]), column], ["y", "c"])
+    batch = wide(table, weight_column=None).batch
+    assert list(batch.names) == ["c=999", "c=7"]
+    assert batch.key.tolist() == [key_of("c=999"), key_of("c=7")]
+
+
+def test_a_column_of_nothing_is_absent():
+    table = pa.RecordBatch.from_arrays([pa.array([1, 1]), pa.nulls(2)], ["y", "price"])
+    assert wide(table, weight_column=None).batch.start.tolist() == [0, 0, 0]
+
+
+def test_a_row_without_a_label_is_not_learned_from():
+    batch = wide(
+        table_of([{"y": None, "w": 5.0, "price": 1, "12": 1, "color": "", "on": True}])
+    ).batch
+    assert (batch.label.tolist(), batch.importance.tolist()) == ([0], [0])
+
+
+def test_a_product_is_named_and_keyed_as_in_vw_text():
+    """The namespaces of VW are the columns of a table, so the keys differ but not how they mix."""
+    rows = [{"y": 1, "price": 2.0, "color": "red"}]
+    types = {"y": pa.int8(), "price": pa.float64(), "color": pa.string()}
+    batch = wide(
+        table_of(rows, types), weight_column=None, interactions=(("price", "color"),)
+    ).batch
+    text = np.frombuffer(b"1 |price price:2 |color color:red", np.uint8)
+    line = vw.parse(Block(text, "data"), interactions=(("price", "color"),)).batch
+    assert batch.names[2] == line.names[2] == "price*color\0price*color=red"
+    assert batch.x.tolist() == line.x.tolist() == [2, 1, 2]
+    assert int(batch.key[2]) == reference.mix(key_of("price"), key_of("color=red"))
+
+
+def test_names_are_not_made_before_they_are_asked_for():
+    names = wide(
+        table_of([{"y": 1, "w": 1, "price": 2, "12": 3, "color": "red", "on": True}])
+    ).batch.names
+    assert not isinstance(names, list)
+    assert (len(names), names[-1], names[1:3]) == (4, "on", ["12", "color=red"])
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (
+            [1.5, float("nan")],
+            "column 'price' is nan: write an empty cell or null for a missing value",
+        ),
+        ([1.5, float("-inf")], "column 'price' is -inf: write a finite number"),
+        (
+            [1.5, -1e300],
+            "column 'price' is -1e+300, too large for single precision: write a number below 3.4e38 in size",
+        ),
+        (["a", "b\0"], "column 'price' holds a NUL character: remove it"),
+    ],
+)
+def test_a_bad_cell_is_named_with_its_column_and_row(column, message):
+    table = pa.RecordBatch.from_pydict({"y": [1, 1], "price": column})
+    parsed = wide(table, weight_column=None)
+    assert [str(fault) for fault in parsed.bad] == [f"data:2: {message}"]
+    assert parsed.line.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            {"y": float("nan")},
+            "label column 'y' is nan: write an empty cell or null for a missing value",
+        ),
+        (
+            {"y": 1e39},
+            "label column 'y' is 1e+39, too large for single precision: write a number below 3.4e38 in size",
+        ),
+        ({"w": -2.0}, "weight column 'w' is -2.0: write 0 to learn nothing from the row"),
+        ({"w": float("inf")}, "weight column 'w' is inf: write a finite number"),
+    ],
+)
+def test_a_bad_label_or_weight_is_named(cells, message):
+    row = {"y": 1.0, "w": 1.0, "price": 1.0, "12": 1, "color": "red", "on": True}
+    assert [str(fault) for fault in wide(table_of([row, row | cells])).bad] == [
+        f"data:2: {message}"
+    ]
+
+
+def test_a_product_too_large_is_a_bad_row():
+    row = {"y": 1.0, "w": 1.0, "price": 1e30, "12": 1, "color": "red", "on": True}
+    parsed = wide(table_of([row, row | {"price": 1.0}]), interactions=(("price", "price"),))
+    assert parsed.line.tolist() == [2]
+    assert [fault.message for fault in parsed.bad] == [
+        "a product of the interaction price*price is too large for single precision: scale its values down"
+    ]
+
+
+ONE = pa.RecordBatch.from_pydict(
+    {"y": [1], "price": [2.0], "when": pa.array([0], pa.timestamp("s"))}
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "data: column 'when' is of type timestamp[s], which is no feature: make it numbers or strings, or ignore the column"),
+        ({"label_column": "z"}, "data: no column 'z' for the label; the columns are 'y', 'price', 'when'"),
+        ({"weight_column": "z"}, "data: no column 'z' for the weight; the columns are 'y', 'price', 'when'"),
+        ({"ignore": frozenset(["z"])}, "data: no column 'z' for a column to ignore; the columns are 'y', 'price', 'when'"),
+        ({"interactions": (("price", "z"),)}, "data: no column 'z' for an interaction; the columns are 'y', 'price', 'when'"),
+        ({"interactions": (("price", "y"),)}, "data: the interaction price*y is of column 'y', which is the label or the weight: interactions are of features"),
+        ({"interactions": (("when", "price"),), "ignore": frozenset(["when"])}, "data: the interaction when*price is of column 'when', which is ignored: interactions are of features"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_whole_table_is_said_at_once(options, message):
+    with pytest.raises(DataError) as caught:
+        wide(ONE, **{"weight_column": None} | options)
+    assert str(caught.value) == message
+
+
+def test_an_ignored_column_may_be_of_any_type():
+    assert list(wide(ONE, weight_column=None, ignore=frozenset(["when"])).batch.names) == ["price"]
+
+
+def test_text_labels_are_refused_by_value():
+    table = pa.RecordBatch.from_pydict({"y": [None, "yes"], "price": [1, 2]})
+    with pytest.raises(
+        DataError, match=r"^data: label column 'y' must hold numbers, got 'yes': write"
+    ):
+        wide(table, weight_column=None)
+
+
+def test_two_columns_of_one_name_are_refused():
+    table = pa.RecordBatch.from_arrays(
+        [pa.array([1]), pa.array([1]), pa.array([1])], ["y", "a", "a"]
+    )
+    with pytest.raises(DataError, match=r"^data: 2 columns are named 'a': rename all but one$"):
+        wide(table, weight_column=None)
+
+
+# Lists
+
+
+def bits(batch):
+    """Everything of a batch, to the bit."""
+    arrays = [None if array is None else (array.dtype, array.tobytes()) for array in batch[:6]]
+    return arrays, None if batch.names is None else list(batch.names)
+
+
+vw_lines = st.sampled_from(
+    [
+        b"1 2 0.5 'tag | a b:2 |f c:red",
+        b"-1 | a",
+        b"|",
+        b"1 |f c:red :2 |g 12:3",
+        b"| b:-0.5 \xc3\xbc:1e-40",
+    ]
+)
+
+
+@given(st.lists(vw_lines, min_size=1, max_size=6).map(b"\n".join))
+def test_examples_come_back_from_lists_to_the_bit(text):
+    parsed = vw.parse(Block(np.frombuffer(text, np.uint8), "data"), interactions=(("f", ""),))
+    table = to_arrow(parsed)
+    table.validate(full=True)
+    assert table.schema == LIST_SCHEMA
+    back = from_arrow(table, "data")
+    assert bits(back.batch) == bits(parsed.batch)
+    assert (back.tags and list(back.tags)) == (parsed.tags and list(parsed.tags))
+    assert back.line.tolist() == list(range(1, len(parsed.line) + 1))
+
+
+@given(st.lists(vw_lines, min_size=1, max_size=6), st.integers(0, 6))
+def test_part_of_a_list_table_is_part_of_its_examples(lines, at):
+    def parsed_of(lines):
+        return vw.parse(Block(np.frombuffer(b"\n".join(lines), np.uint8), "data"))
+
+    whole = to_arrow(parsed_of(lines))
+    for part, table in [(lines[:at], whole[:at]), (lines[at:], whole[at:])]:
+        if part:
+            back = from_arrow(table, "data").batch
+            expected = parsed_of(part).batch
+            assert (back.x.tolist(), back.key.tolist()) == (
+                expected.x.tolist(),
+                expected.key.tolist(),
+            )
+            assert list(back.names) == list(expected.names)
+
+
+@pytest.mark.parametrize("n_keys", [0, 1, 5, 3000, 2**63])
+def test_distinct_keys_are_numbered_in_the_order_they_come(n_keys):
+    key = np.random.default_rng(0).integers(0, max(n_keys, 1), 5000 if n_keys else 0, np.uint64)
+    first, which = distinct(key)
+    assert key[first].tolist() == list(dict.fromkeys(key.tolist()))
+    assert key[first][which].tolist() == key.tolist()
+
+
+def test_names_that_are_not_unicode_are_refused_unless_only_dwindle_reads_them():
+    parsed = vw.parse(Block(np.frombuffer(b"1 | \xff b\n", np.uint8), "data"))
+    with pytest.raises(UnicodeEncodeError):
+        to_arrow(parsed)
+    back = from_arrow(to_arrow(parsed, checked=False), "data")
+    assert list(back.batch.names) == list(parsed.batch.names) == ["\udcff", "b"]
+
+
+def test_lists_are_read_without_a_copy():
+    batch = Batch.from_arrays([0, 2, 3], [1, 2, 3], [1.0, 2.0, 3.0], [1, -1])
+    table = to_arrow(Parsed(batch, np.array([1, 2]), []))
+    back = from_arrow(table, "data").batch
+    assert back.key.ctypes.data == table.column("key").values.buffers()[1].address
+    assert back.x.ctypes.data == table.column("x").values.buffers()[1].address
+    assert back.names is None
+    assert back.base is None
+    assert all(array.flags.writeable for array in back[:5])  # to Numba, else, another type
+    later = from_arrow(table[1:], "data").batch
+    assert later.x.ctypes.data == back.x.ctypes.data + 8
+    del table, back
+    assert later.x.tolist() == [3.0]
+
+
+def lists(**changes):
+    given = {
+        "label": pa.array([1.0, -1.0], pa.float32()),
+        "importance": pa.array([1.0, 1.0], pa.float32()),
+        "key": pa.array([[1, 2], [3]], pa.list_(pa.uint64())),
+        "x": pa.array([[1.0, 2.0], [3.0]], pa.list_(pa.float32())),
+    }
+    return pa.RecordBatch.from_pydict(given | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"label": pa.array([1, np.nan], pa.float32())}, "label is nan: write an empty cell or null for a missing value"),
+        ({"importance": pa.array([1, -1], pa.float32())}, "importance is -1.0: write 0 to learn nothing from the row"),
+        ({"x": pa.array([[1, 2], [np.inf]], pa.list_(pa.float32()))}, "a value is inf: write a finite number"),
+        ({"x": pa.array([[1, 2], [3, 4]], pa.list_(pa.float32()))}, "there are 1 keys, but 2 items of 'x'"),
+        ({"key": pa.array([[1, 2], [2**64 - 1]], pa.list_(pa.uint64()))}, "a key is above 18446744073709551614, the largest there is"),
+    ],
+)  # fmt: skip
+def test_a_bad_row_of_lists_is_named_and_left_out(changes, message):
+    parsed = from_arrow(lists(**changes), "data")
+    assert [str(fault) for fault in parsed.bad] == [f"data:2: {message}"]
+    assert (parsed.line.tolist(), parsed.batch.key.tolist()) == ([1], [1, 2])
+
+
+def test_zeros_in_lists_are_left_out():
+    names = pa.array([["a", "b"], ["c"]])
+    table = lists(x=pa.array([[0, 2], [3]], pa.list_(pa.float32())), name=names)
+    batch = from_arrow(table, "data").batch
+    assert (batch.start.tolist(), batch.key.tolist(), batch.x.tolist()) == (
+        [0, 1, 2],
+        [2, 3],
+        [2, 3],
+    )
+    assert list(batch.names) == ["b", "c"]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.int64()])
+def test_the_numbers_of_names_in_lists_may_be_of_any_size(kind):
+    words = [f"word{k}" for k in range(128)]
+    place = pa.array([127, 0, 126], kind)
+    names = pa.ListArray.from_arrays([0, 2, 3], pa.DictionaryArray.from_arrays(place, words))
+    batch = from_arrow(lists(name=names), "data").batch
+    assert list(batch.names) == ["word127", "word0", "word126"]
+
+
+def test_nulls_in_lists_are_refused():
+    with pytest.raises(DataError, match=r"^data: column 'key' has nulls: convert the data again$"):
+        from_arrow(lists(key=pa.array([[1, 2], [None]], pa.list_(pa.uint64()))), "data")

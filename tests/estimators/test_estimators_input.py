@@ -1,0 +1,108 @@
+"""Whatever form X has, the bits are the same and columns keep their names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array, load_npz, save_npz
+
+import dwindle
+from dwindle import Batch, DataError, Learner, Logistic, Truncation
+from helpers.tabular import data, in_order, same
+
+FORMS = {
+    "csr": lambda x: x,
+    "csc": lambda x: x.tocsc(),
+    "coo": lambda x: x.tocoo(),
+    "dense": lambda x: x.toarray(),
+    "double": lambda x: x.astype(np.float64),
+    "64-bit": lambda x: csr_array(
+        (x.data, x.indices.astype(np.int64), x.indptr.astype(np.int64)), shape=x.shape
+    ),
+    "list": lambda x: x.toarray().tolist(),
+    "fortran": lambda x: np.asfortranarray(x.toarray()),
+    "batch order": lambda x: x[np.arange(x.shape[0])],
+}
+
+
+def frozen(x):
+    copy = x.copy()
+    for part in (copy.data, copy.indices, copy.indptr):
+        part.flags.writeable = False
+    return copy
+
+
+FORMS["read-only"] = frozen
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_x_gives_the_same_bits(form):
+    x, y = data()
+    other = FORMS[form](x)
+    model = in_order().fit(other, y)
+    assert same(model.coef_, in_order().fit(x, y).coef_)
+    assert np.array_equal(model.decision_function(other), model.decision_function(x))
+
+
+def test_single_precision_and_mapped_matrices_are_not_copied(tmp_path, monkeypatch):
+    x, y = data()
+    save_npz(tmp_path / "x.npz", x, compressed=False)
+    parts = [
+        np.lib.format.open_memmap(tmp_path / f"{k}.npy", "w+", a.dtype, a.shape)
+        for k, a in enumerate((x.data, x.indices, x.indptr))
+    ]
+    for part, a in zip(parts, (x.data, x.indices, x.indptr), strict=True):
+        part[:] = a
+    mapped = csr_array(
+        tuple(np.load(tmp_path / f"{k}.npy", mmap_mode="r") for k in range(3)), shape=x.shape
+    )
+    assert not mapped.data.flags.writeable
+    batches = []
+    learn = Learner.learn
+    monkeypatch.setattr(
+        Learner, "learn", lambda self, batch: (batches.append(batch), learn(self, batch))[1]
+    )
+    for given_x in (x, mapped):
+        model = in_order().fit(given_x, y)
+        assert np.shares_memory(batches[-1].x, given_x.data)
+        assert np.shares_memory(batches[-1].key, given_x.indices)
+        assert same(model.coef_, in_order().fit(load_npz(tmp_path / "x.npz"), y).coef_)
+
+
+def test_read_only_data_compiles_no_kernel_again():
+    x, y = data()
+    model = in_order().partial_fit(x, y, classes=[0, 1])
+    compiled = len(model._panel.members[0]._learn.signatures)
+    model.partial_fit(frozen(x), y)
+    assert len(model._panel.members[0]._learn.signatures) == compiled
+
+
+def test_a_batch_is_learned_from_as_it_is():
+    examples = [{"color": c, f"n{i % 50}": 1} for i, c in enumerate(["red", "blue"] * 100)]
+    y = np.array(["yes", "no"] * 100)
+    weight = np.tile([1.0, 2.0, 0.0, 1.0], 50)
+    model = in_order().fit(Batch.from_dicts(examples), y, sample_weight=weight)
+    learner = Learner(Logistic(), Truncation(1e-3))
+    learner.learn(Batch.from_dicts(examples, np.where(y == "yes", 1, -1), weight))
+    assert model.weights() == learner.weights()
+    assert model.score(Batch.from_dicts(examples), y) == 1
+    for i in range(0, 200, 100):
+        model.partial_fit(Batch.from_dicts(examples[i : i + 100]), y[i : i + 100])
+    with pytest.raises(DataError, match="there are 200 examples, but 199 values of label"):
+        model.partial_fit(Batch.from_dicts(examples), y[1:])
+
+
+def test_a_data_frame_s_columns_keep_their_names(tmp_path):
+    x, y = data(d=20)
+    names = [f"column {j}" for j in range(20)]
+    frame = pd.DataFrame(x.toarray(), columns=names)
+    model = in_order().fit(frame, y)
+    plain = in_order().fit(x, y)
+    assert model.feature_names_in_.tolist() == names
+    assert same(model.coef_, plain.coef_)
+    assert model.weights() == {names[int(j)]: w for j, w in plain.weights().items()}
+    model.save(tmp_path / "m")
+    loaded = dwindle.load(tmp_path / "m")
+    assert np.array_equal(loaded.decision_function(frame), plain.decision_function(x))
+    assert same(loaded.coef_, plain.coef_)
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(frame.rename(columns={"column 0": "another"}))

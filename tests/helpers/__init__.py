@@ -1,0 +1,1 @@
+"""What tests share: references, data makers and ways to run commands."""

@@ -1,0 +1,15 @@
+"""Learners within a budget, and more features than fit."""
+
+from dwindle import Learner, Truncation
+from helpers.ingredients import LOSSES
+from helpers.streams import stream
+
+LOGISTIC = LOSSES[1]
+
+
+def budgeted(update, gravity, max_live, rate=0.1, every=1):
+    return Learner(LOGISTIC.loss, Truncation(gravity, every=every), update, rate, max_live=max_live)
+
+
+def wide(seed, n_features=2000, n_examples=300):
+    return stream(seed, LOGISTIC.labels, n_features, n_examples)

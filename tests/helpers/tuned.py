@@ -1,0 +1,29 @@
+"""Small searches over planted data, and the command that makes them."""
+
+import shlex
+
+from click.testing import CliRunner
+
+from dwindle.cli import main
+from dwindle.runs.tune.grid import Grid
+from helpers import planted
+
+FAST = ("--rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
+GRID = Grid((0.3,), (0.5,), (0.0, 0.01, 0.03), passes=(1, 3))
+RUNS = 3 * 3
+EXAMPLES = planted.rows(300)
+
+
+def dwindle(*args, check=True):
+    """The command in this process: to start one for each would take most of the time."""
+    done = CliRunner().invoke(main, [str(arg) for arg in args])
+    if check:
+        assert done.exit_code == 0, done.output
+    return done
+
+
+def command_in(stderr):
+    [line] = [line for line in stderr.splitlines() if line.startswith("command ")]
+    program, *args = shlex.split(line.removeprefix("command"))
+    assert program == "dwindle"
+    return args

@@ -1,0 +1,170 @@
+"""What only a new process can show: imports, caches on disk, and code that is not stale."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path(__import__("dwindle").__file__).parent
+
+
+def run(code, *, cache, path=(), cwd=ROOT):
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(cache),
+        "PYTHONPATH": os.pathsep.join(map(str, path)),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=cwd,
+        env=environment,
+    )
+    return done.stdout.strip()
+
+
+def edit(file, old, new):
+    """Change a file in a way that its size and its time do not show."""
+    assert len(old) == len(new)
+    times = file.stat()
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+COMPILED = """
+    from dwindle.engine import kernels, learn_one as one
+    from dwindle.jit.compile import Kernel
+    known = vars(kernels) | vars(one)
+    loops = [k for k in known.values() if isinstance(k, Kernel)]
+    stats = [d.stats for k in loops for d in k.compiled()]
+    print(sum(sum(s.cache_misses.values()) for s in stats),
+          sum(sum(s.cache_hits.values()) for s in stats))
+"""
+
+
+def test_importing_dwindle_imports_no_numba(tmp_path):
+    code = (
+        "import sys, dwindle; dwindle.Logistic, dwindle.Truncation; print('numba' in sys.modules)"
+    )
+    assert run(code, cache=tmp_path) == "False"
+
+
+@pytest.mark.slow
+def test_a_second_process_compiles_nothing(tmp_path):
+    code = """
+        from dwindle import *
+        for update in (Plain(), Adaptive()):
+            learner = Learner(Hinge(), Truncation(1e-3), update, 0.1)
+            learner.learn_one({"a": 1}, 1), learner.predict_one({"a": 1}), learner.sweep()
+            learner.weights()
+    """
+    code = textwrap.dedent(code) + textwrap.dedent(COMPILED)
+    misses, _ = map(int, run(code, cache=tmp_path).split())
+    assert misses > 0
+    files = sorted(tmp_path.rglob("*"))
+    misses, hits = map(int, run(code, cache=tmp_path).split())
+    assert (misses, hits > 0) == (0, True)
+    assert sorted(tmp_path.rglob("*")) == files
+
+
+LEARNED = """
+    import sys
+    from dwindle import *
+    for loss in {losses}:
+        learner = Learner(loss, Truncation(1e-3), Adaptive(), 0.1)
+        learner.learn(Batch.from_dicts([{{"a": 1.5, "b": 2}}, {{"b": 1}}], [1, -1]))
+        learner.sweep()
+        print(learner.weights())
+    print("numba.np.arrayobj" in sys.modules, "numba.cpython.unicode" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_on_disk_is_loaded_without_the_compiler_which_can_still_follow(tmp_path):
+    one, both = LEARNED.format(losses="[Hinge()]"), LEARNED.format(losses="[Hinge(), Squared()]")
+    given = {"cache": tmp_path / "first", "path": [PACKAGE.parent]}
+    weights, compiler = run(one, **given).splitlines()
+    assert compiler == "True True"
+    assert run(one, **given).splitlines() == [weights, "False False"]
+    mixed = run(both, **given)
+    assert mixed.splitlines()[0] == weights
+    assert mixed == run(both, cache=tmp_path / "second", path=[PACKAGE.parent])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("losses.py", "return 2.0 * (p - y)", "return 3.0 * (p - y)"),
+        ("updates.py", "cell.weight -= rate * slope * x", "cell.weight += rate * slope * x"),
+        ("shrinkage.py", "a = owed * size", "a = owed + size"),
+        ("kernels.py", "* slope(loss, p, label[i])", "+ slope(loss, p, label[i])"),
+    ],
+)
+def test_no_kernel_is_stale_after_an_edit_to_the_package(tmp_path, file, old, new):
+    shutil.copytree(PACKAGE, tmp_path / "dwindle", ignore=shutil.ignore_patterns("__pycache__"))
+    code = """
+        from dwindle import *
+        learner = Learner(Squared(), Truncation(0.1), Plain(), 0.1)
+        learner.learn_one({"a": 1}, 1), learner.learn_one({"a": 1}, 1)
+        print(learner.weights())
+    """
+    first = run(code, cache=tmp_path / "cache", path=[tmp_path])
+    assert run(code, cache=tmp_path / "cache", path=[tmp_path]) == first
+    edit(tmp_path / "dwindle" / file, old, new)
+    # Python's own cache of byte code trusts size and time, which `edit` leaves as they were.
+    shutil.rmtree(tmp_path / "dwindle" / "__pycache__", ignore_errors=True)
+    assert run(code, cache=tmp_path / "cache", path=[tmp_path]) != first
+
+
+@pytest.mark.slow
+def test_a_user_s_loss_is_compiled_in_cached_and_never_stale(tmp_path):
+    shutil.copy(ROOT / "examples" / "own_loss.py", tmp_path)
+    code = """
+        from own_loss import Expectile
+        from dwindle import Learner, Plain, Truncation
+        learner = Learner(Expectile(0.9), Truncation(1e-3), Plain(), rate=0.05)
+        learner.learn_one({"a": 1}, 1)
+        print(learner.weights()["a"])
+    """
+    counted = textwrap.dedent(code) + textwrap.dedent(COMPILED)
+    first = run(counted, cache=tmp_path / "cache", path=[tmp_path]).split()
+    second = run(counted, cache=tmp_path / "cache", path=[tmp_path]).split()
+    assert float(first[0]) == pytest.approx(2 * 0.9 * 0.05)
+    assert int(first[1]) > 0
+    assert (second[0], second[1]) == (first[0], "0")
+    edit(tmp_path / "own_loss.py", "return 2.0 * factor", "return 4.0 * factor")
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    third = run(counted, cache=tmp_path / "cache", path=[tmp_path]).split()
+    assert float(third[0]) == pytest.approx(4 * 0.9 * 0.05)
+
+
+def test_the_inner_loops_count_no_references(tmp_path):
+    """An NRT_incref inside the loop over features would cost more than the learning."""
+    code = """
+        import re
+        from dwindle import *
+        for update in (Plain(), Adaptive()):
+            learner = Learner(Logistic(), Truncation(1e-3), update, 0.1)
+            learner.learn(Batch.from_dicts([{"a": 1}], [1]))
+        llvm = [ir for ir in learner._learn.inspect_llvm().values()]
+        for ir in llvm:
+            body = ir[ir.index("define"):]
+            body = body[:body.index("\\n}\\n")]
+            blocks = re.split(r"\\n(?=[\\w.]+:)", body)
+            # Blocks that ask for a cache line are the inner loop's.
+            inner = [b for b in blocks if "llvm.prefetch" in b]
+            assert inner
+            assert not any("NRT_" in b for b in inner)
+            print(sum("NRT_incref" in b for b in blocks))
+    """
+    counts = run(code, cache=tmp_path).split()
+    assert len(counts) == 2

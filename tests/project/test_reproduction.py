@@ -1,0 +1,89 @@
+"""The page about the paper's experiments says what the results say."""
+
+import json
+import re
+
+import pytest
+
+from experiments import figures, page
+from experiments.claims import CLAIMS
+from experiments.findings import DIFFERS
+from helpers.results import FULL, QUICK
+
+
+def committed():
+    """The results that are committed, and the page."""
+    return json.loads(page.RESULTS.read_text()), page.PAGE.read_text()
+
+
+def test_the_page_is_what_the_results_say_to_the_letter():
+    results, text = committed()
+    assert page.write(results) == text
+
+
+def test_the_page_shows_every_claim_and_every_figure():
+    text = page.write(FULL)
+    for claim in CLAIMS:
+        assert f"| [{claim.about}](#" in text, claim.key
+        assert f"| {claim.about} | {claim.says} |" in text, claim.key
+    assert re.findall(r"reproduction/(.*)\.svg", text) == figures.names(FULL)
+    assert len(figures.names(FULL)) == 7
+
+
+def test_links_within_the_page_lead_to_headings():
+    text = page.write(FULL)
+    headings = {
+        re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-")
+        for line in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    }
+    assert set(re.findall(r"\]\(#([^)]*)\)", text)) <= headings
+
+
+def test_tables_have_as_many_cells_in_each_row():
+    for block in page.write(FULL).split("\n\n"):
+        rows = [line for line in block.splitlines() if line.startswith("|")]
+        assert len({line.count("|") for line in rows}) <= 1, rows[0]
+
+
+def test_where_a_claim_differs_the_page_gives_the_reason(monkeypatch):
+    monkeypatch.setattr(page, "REASONS", {})
+    differing = [claim for claim in CLAIMS if claim.find(FULL).verdict == DIFFERS]
+    assert differing
+    assert page.write(FULL).count(page.UNKNOWN) == len(differing)
+    monkeypatch.setitem(page.REASONS, differing[0].key, "The moon was full.")
+    text = page.write(FULL)
+    assert f"*{differing[0].about}*:\nThe moon was full.\n" in text
+    assert text.count(page.UNKNOWN) == len(differing) - 1
+
+
+def test_every_reason_is_of_a_claim():
+    keys = {claim.key for claim in CLAIMS}
+    assert page.REASONS.keys() <= keys
+    assert len(keys) == len(CLAIMS)
+
+
+def test_a_quick_run_has_a_page_and_figures_of_what_there_is(tmp_path):
+    text = page.write(QUICK)
+    assert "This is a quick run" in text
+    assert "Numbers are those of one seed." in text
+    assert "crx + 1000" not in text
+    files = figures.draw(QUICK, tmp_path)
+    assert {file.stem for file in files} == {"figure-1", "figure-2", "figure-3"}
+
+
+def test_a_run_of_nothing_has_a_page_without_claims_and_figures(tmp_path):
+    nothing = QUICK | {"sets": [], "sparsified": [], "curves": [], "rcv1": []}
+    assert "Figure" not in page.write(nothing)
+    assert figures.draw(nothing, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_each_figure_is_drawn_twice_to_the_same_bytes(tmp_path):
+    first, second = figures.draw(FULL, tmp_path / "1"), figures.draw(FULL, tmp_path / "2")
+    assert [f.name for f in first] == [
+        f"{name}{suffix}" for name in figures.names(FULL) for suffix in (".png", ".svg")
+    ]
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes(), one.name
+        assert one.read_bytes().startswith(b"\x89PNG" if one.suffix == ".png" else b"<?xml")
+        assert one.stat().st_size < 600_000

@@ -1,0 +1,372 @@
+"""Cross-validation finds what was planted, and measures what a plain loop would."""
+
+import itertools
+import math
+import threading
+
+import numpy as np
+import pytest
+
+from dwindle import Batch, DataError, Learner, Logistic, Poisson, Squared
+from dwindle.algorithm.by_name import METRICS
+from dwindle.model.model import Model
+from dwindle.runs.journal import Journal
+from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.tune.grid import Grid, Setting, completed
+from dwindle.runs.tune.search import Found, Score, Search, Stopped, good, trained
+from helpers import planted
+
+CLASSES = planted.rows()
+NUMBERS = planted.rows(classes=False)
+SMALL = Grid(rate=(0.1, 0.5), pass_decay=(0.5,), gravity=(0.0, 3e-3, 1e-2, 3e-2), passes=(1, 3))
+
+
+def batches(examples=CLASSES, sizes=(250, 50, 300), importance=None):
+    """Cut where folds do not begin anew."""
+    bounds = [0, *np.cumsum(sizes)]
+    return [
+        planted.batch_of(examples[a:b], None if importance is None else importance[a:b])
+        for a, b in itertools.pairwise(bounds)
+    ]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return Search(Logistic(), SMALL, folds=5).run(batches())
+
+
+@pytest.mark.parametrize(
+    ("loss", "examples"), [(Logistic(), CLASSES), (Squared(), NUMBERS)], ids=["classes", "numbers"]
+)
+def test_the_planted_features_are_found_and_few_others(loss, examples):
+    grid = Grid(rate=(0.6, 2.0), passes=(1, 3, 10))
+    found = Search(loss, grid, folds=5).run(batches(examples), jobs=2)
+    learner = trained(batches(examples), found.chosen.setting, loss)
+    kept = {int(name) for name in learner.weights()}
+    assert kept >= set(range(len(planted.WEIGHTS)))
+    assert len(kept) <= 2 * len(planted.WEIGHTS)
+    assert found.dense.kept == 40
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.01, 0.2])
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_chosen_setting_is_the_sparsest_within_the_tolerance(metric, tolerance):
+    found = Search(Logistic(), SMALL, metric, 3, tolerance).run(batches())
+    sign = METRICS[metric]
+    value = {score.setting: getattr(score, metric) for score in found.scores}
+    best = max(sign * v for setting, v in value.items() if setting.gravity == 0)
+    assert sign * getattr(found.dense, metric) == best
+    enough = [s for s in found.scores if sign * value[s.setting] >= best - tolerance * abs(best)]
+    assert found.chosen in enough
+    assert found.chosen.kept == min(score.kept for score in enough)
+    assert found.bound == pytest.approx(sign * (best - tolerance * abs(best)))
+
+
+def leave_out(examples, setting, loss, folds, fold, keep=None):
+    """A learner that never saw the fold, and what is measured of it: the plain loop."""
+    seen = [e for i, e in enumerate(examples) if i % folds != fold]
+    held = [e for i, e in enumerate(examples) if i % folds == fold]
+    learner = setting.learner(loss)
+    for _ in range(setting.passes):
+        learner.learn(planted.batch_of(seen))
+        learner.next_pass()
+    learner.rest(setting.rest)
+    model = Model.of(learner).heaviest(keep)
+    p = model.predict(planted.batch_of(held))
+    return p, np.array([y for y, _, _ in held], np.float32), len(model)
+
+
+@pytest.mark.parametrize("keep", [None, 4])
+def test_each_score_is_to_the_bit_that_of_learners_that_never_saw_the_fold(keep):
+    found = Search(Logistic(), SMALL, folds=4, keep=keep).run(batches())
+    assert len(found.scores) == 2 * 2 * (1 + 3 * 2)  # gravities but 0 with two rests each
+    for score in found.scores:
+        parts = [leave_out(CLASSES, score.setting, Logistic(), 4, f, keep) for f in range(4)]
+        n = [len(y) for _, y, _ in parts]
+        right = [accuracy(p, y) for p, y, _ in parts]
+        assert score.accuracy == float(np.average(right, weights=n))
+        assert score.auc == float(np.mean([auc(p, y) for p, y, _ in parts]))
+        losses = [float(np.average(np.logaddexp(0, -p * y))) for p, y, _ in parts]
+        assert score.loss == pytest.approx(float(np.average(losses, weights=n)), rel=1e-12)
+        assert score.kept == np.mean([kept for _, _, kept in parts])
+        assert score.spread == pytest.approx(np.std(right, ddof=1) / 2)
+
+
+def test_fewer_passes_measured_on_the_way_are_as_runs_of_their_own(found):
+    for passes in (1, 3):
+        alone = Search(Logistic(), SMALL._replace(passes=(passes,)), folds=5).run(batches())
+        of_these = [score for score in found.scores if score.setting.passes == passes]
+        assert alone.scores == of_these
+
+
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_the_number_of_threads_changes_nothing(found, jobs):
+    assert Search(Logistic(), SMALL, folds=5).run(batches(), jobs=jobs) == found
+
+
+def test_how_examples_are_cut_into_batches_changes_nothing(found):
+    assert Search(Logistic(), SMALL, folds=5).run(batches(sizes=(600,))) == found
+
+
+def test_weighted_and_unlabelled_examples_count_as_they_weigh():
+    weight = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(CLASSES))
+    grid = Grid((0.3,), (1.0,), (0.0, 1e-2), passes=(1,), rest=(1,))
+    found = Search(Logistic(), grid, folds=3).run(batches(importance=weight))
+    for score in found.scores:
+        right = total = 0.0
+        for fold in range(3):
+            learner = score.setting.learner(Logistic())
+            for i, (example, w) in enumerate(zip(CLASSES, weight, strict=True)):
+                if i % 3 != fold and w:
+                    learner.learn(planted.batch_of([example], [w]))
+            learner.next_pass()
+            learner.rest(score.setting.rest)
+            p = learner.predict(planted.batch_of(CLASSES))
+            for i in range(fold, len(CLASSES), 3):
+                right += weight[i] * ((p[i] > 0) == (CLASSES[i][0] > 0))
+                total += weight[i]
+        assert score.accuracy == pytest.approx(right / total, rel=1e-12)
+
+
+def test_a_rate_that_diverges_spoils_no_other():
+    settings = {"pass_decay": (1.0,), "gravity": (0.0, 0.01), "update": ("plain",), "passes": (1,)}
+    alone = Search(Squared(), Grid((0.01,), **settings), folds=3).run(batches(NUMBERS))
+    with_another = Search(Squared(), Grid((0.01, 5.0), **settings), folds=3).run(batches(NUMBERS))
+    others = [s for s in with_another.scores if s.setting.rate == 0.01]
+    assert repr(others) == repr(alone.scores)  # nan is not nan
+    worst = [s for s in with_another.scores if s.setting.rate == 5.0]
+    assert all(s.loss == math.inf and math.isnan(s.kept) for s in worst)
+    assert repr(with_another[:4]) == repr(alone[:4])
+    assert not set(map(id, worst)) & set(map(id, with_another.frontier()))
+
+
+def test_if_every_rate_diverges_that_is_told():
+    grid = Grid((50.0,), (1.0,), (0.0,), update=("plain",), passes=(1,))
+    with pytest.raises(DataError, match=r"every run without gravity diverged.*smaller rates"):
+        Search(Squared(), grid, folds=3).run(batches(NUMBERS))
+
+
+def test_with_keep_the_best_of_so_many_features_is_chosen(found):
+    cut = Search(Logistic(), SMALL, folds=5, keep=6).run(batches())
+    assert all(score.kept <= 6 for score in cut.scores)
+    assert cut.chosen.accuracy == max(score.accuracy for score in cut.scores)
+    assert cut.bound is None
+    assert max(score.kept for score in found.scores) == 40
+
+
+def test_the_frontier_is_what_no_other_beats_in_both(found):
+    frontier = found.frontier()
+    assert found.chosen in frontier
+    for score in frontier:
+        better = [s for s in found.scores if s.accuracy >= score.accuracy and s.kept <= score.kept]
+        assert all((s.accuracy, s.kept) == (score.accuracy, score.kept) for s in better)
+    assert [s.kept for s in frontier] == sorted({s.kept for s in frontier})
+    for score in found.scores:
+        assert any(s.accuracy >= score.accuracy and s.kept <= score.kept for s in frontier)
+
+
+def test_less_loss_is_better_and_what_was_not_measured_is_worst():
+    score = Score(Setting(), math.nan, 0.5, 2.0, 1.0, 0.0)
+    assert (good(score, "loss"), good(score, "auc")) == (-2.0, 0.5)
+    assert good(score, "accuracy") == -math.inf
+    other = score._replace(loss=1.0, kept=3.0)
+    worse = score._replace(loss=1.5, kept=4.0)
+    assert Found("loss", other, other, 1.0, [worse, other, score]).frontier() == [score, other]
+
+
+@pytest.mark.parametrize(
+    ("loss", "examples"), [(Logistic(), CLASSES), (Squared(), NUMBERS)], ids=["classes", "numbers"]
+)
+def test_the_gravities_tried_go_down_from_where_almost_nothing_lives(loss, examples):
+    grid = completed(Grid(update=("plain",)), batches(examples), loss)
+    zero, *gravities = grid.gravity
+    assert zero == 0.0
+    assert gravities == sorted(gravities)
+    assert gravities[-1] / gravities[0] == pytest.approx(10 ** (8 / 3), rel=0.1)
+    # The steepest slope at the best constant, from the examples themselves.
+    y = np.array([label for label, _, _ in examples], np.float64)
+    c = y.mean() if isinstance(loss, Squared) else np.log((y > 0).sum() / (y < 0).sum())
+    slope = 2 * (c - y) if isinstance(loss, Squared) else -y / (1 + np.exp(y * c))
+    total = np.zeros(40)
+    for s, (_, j, x) in zip(slope, examples, strict=True):
+        total[j] += s * x
+    assert gravities[-1] == pytest.approx(np.abs(total).max() / len(y) * 10 ** (-1 / 3), rel=0.06)
+    for update, rate in (("plain", 0.01), ("adaptive", 0.1), ("ftrl", 0.1), ("rda", 0.1)):
+        gravities = completed(Grid(update=(update,)), batches(examples), loss).gravity
+        most = Setting(rate, gravity=3 * gravities[-1], update=update, rest=len(examples))
+        assert len(trained(batches(examples), most, loss)) <= 1
+        least = Setting(rate, gravity=gravities[1], update=update, rest=1)
+        assert len(trained(batches(examples), least, loss)) > 30
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6, 1e30])
+@pytest.mark.parametrize(
+    ("loss", "examples"), [(Logistic(), CLASSES), (Squared(), NUMBERS)], ids=["classes", "numbers"]
+)
+def test_the_unit_of_a_feature_changes_what_is_tried_only_where_it_changes_the_update(
+    loss, examples, unit
+):
+    other = [(y, j, x * unit) for y, j, x in examples]
+    adaptive = completed(Grid(), batches(examples), loss)
+    assert completed(Grid(), batches(other), loss) == adaptive
+    plain, grid = (
+        completed(Grid(update=("plain",)), batches(each), loss) for each in (examples, other)
+    )
+    assert grid.gravity == pytest.approx(unit * np.array(plain.gravity), rel=0.06)
+
+
+@pytest.mark.parametrize("update", ["plain", "adaptive"])
+@pytest.mark.parametrize("weight", [1e-3, 100.0])
+def test_examples_that_weigh_more_are_pulled_as_much_more(weight, update):
+    plain = Grid(update=(update,))
+    heavy = completed(plain, batches(importance=np.full(600, weight)), Logistic())
+    usual = completed(plain, batches(), Logistic())
+    assert heavy.gravity == pytest.approx(weight * np.array(usual.gravity), rel=0.06)
+    if update == "plain":
+        assert heavy.rate == pytest.approx(np.array(usual.rate) / weight, rel=0.06)
+
+
+def test_automatic_values_look_at_the_data():
+    grid = completed(Grid(update=("plain",)), batches(), Logistic())
+    length = np.mean([1 + np.square(x).sum() for _, _, x in CLASSES])
+    assert grid.rate == pytest.approx(np.array([1 / 16, 1 / 4, 1, 4]) / length, rel=0.05)
+    assert (grid.passes, grid.pass_decay, grid.rest) == ((1, 3, 10, 30), (0.5, 0.8), (1, 600))
+    assert completed(Grid(), batches(), Logistic()).rate == (0.2, 0.6, 2.0, 6.0)
+    assert completed(Grid(update=("ftrl",)), batches(), Logistic()).pass_decay == (1.0,)
+    once = completed(Grid(passes=(1,), every=(1, 10)), batches(), Logistic())
+    assert (once.pass_decay, once.rest) == ((1.0,), (10, 600))
+    nothing = Batch.from_dicts([{}, {}], [1, -1])
+    assert all(g >= 0 for g in completed(Grid(), [nothing], Logistic()).gravity)
+
+
+def test_what_is_automatic_for_one_update_is_not_tried_with_the_other():
+    both = Search(Logistic(), Grid(passes=(1,), update=("adaptive", "plain")), folds=2)
+    settings = {score.setting for score in both.run(batches()).scores}
+    assert settings == {
+        setting
+        for update in ("adaptive", "plain")
+        for setting in completed(Grid(passes=(1,), update=(update,)), batches(), Logistic()).settings()
+    }  # fmt: skip
+
+
+def test_a_setting_that_is_asked_for_twice_is_scored_once():
+    one, other = Setting(gravity=0.01), Setting(gravity=0.01, passes=2)
+    search = Search(Logistic(), folds=2)
+    assert search.scores(batches(), [one, one, other]) == search.scores(batches(), [one, other])
+
+
+def test_without_gravity_nothing_is_tried_twice():
+    grid = SMALL._replace(every=(1, 5), threshold=(None, 0.5), rest=(1, 9))
+    made = grid.settings()
+    assert len(made) == len(set(made)) == 2 * 2 * (1 + 3 * 2 * 2 * 2)
+    assert [setting.gravity > 0 for setting in made] == sorted(s.gravity > 0 for s in made)
+
+
+@pytest.mark.parametrize(
+    "grid", [Grid(gravity=(0.01,)), Grid(threshold=(0.1,), gravity=(0.0,), shrinkage=("rounding",))]
+)
+def test_no_gravity_is_always_tried(grid):
+    once = grid._replace(rate=(0.3,), pass_decay=(1.0,), passes=(1,), rest=(1,))
+    found = Search(Logistic(), once, folds=3).run(batches())
+    assert [score.setting.shrinks for score in found.scores] == [False, True]
+    assert found.dense.setting == Setting(0.3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"folds": 1}, "folds must be 2 or more, got 1"),
+        ({"tolerance": 1.0}, r"tolerance must be 0 or more and below 1, got 1.0 \(1% is 0.01\)"),
+        ({"tolerance": -0.1}, "tolerance must be 0 or more and below 1, got -0.1"),
+        ({"metric": "f1"}, "metric must be one of accuracy, auc, loss, got 'f1'"),
+        ({"keep": -1}, "keep must be 0 or more"),
+        (
+            {"loss": Poisson(), "metric": "auc"},
+            "metric auc needs labels of two classes, not Poisson",
+        ),
+        ({"grid": Grid(rate=())}, "rate must have a value to try"),
+        ({"grid": Grid(rate=(0.1, -1.0))}, "rate must be finite and above 0, got -1.0"),
+        ({"grid": Grid(gravity=(0.0, math.nan))}, "gravity must be 0 or more"),
+        ({"grid": Grid(passes=(0,))}, "passes must be 1 or more, got 0"),
+        ({"grid": Grid(rest=(-1,))}, "rest must be 0 or more, got -1"),
+        ({"grid": Grid(every=(0,))}, "every must be a whole number, 1 or more"),
+        (
+            {"grid": Grid(update=("best",))},
+            "update must be one of adaptive, plain, ftrl, rda, got 'best'",
+        ),
+    ],
+)
+def test_what_no_search_could_use_is_refused_by_name(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        Search(**({"loss": Logistic()} | wrong)).run(batches())
+
+
+def test_too_few_examples_for_the_folds_are_told():
+    few = [planted.batch_of(CLASSES[:4])]
+    with pytest.raises(DataError, match="there are 4 examples, too few for 10 folds"):
+        Search(Logistic(), SMALL).run(few)
+    weight = [0.0 if i % 3 == 1 else 1.0 for i in range(12)]
+    with pytest.raises(DataError, match="fold 1 has no labelled examples: take fewer folds"):
+        Search(Logistic(), SMALL, folds=3).run([planted.batch_of(CLASSES[:12], weight)])
+
+
+def test_folds_of_one_class_have_no_auc_and_the_others_do():
+    examples = [({"a": i % 7, "b": 1}, 1 if i % 2 else -1) for i in range(60)]
+    batch = Batch.from_dicts([x for x, _ in examples], [y for _, y in examples])
+    grid = Grid((0.1,), (1.0,), (0.0,), passes=(1,))
+    with pytest.raises(DataError, match="could not be measured"):
+        Search(Logistic(), grid, "auc", folds=2).run([batch])
+    found = Search(Logistic(), grid, folds=2).run([batch])
+    assert math.isnan(found.chosen.auc)
+    assert found.chosen.accuracy == 0  # each fold learns from the other class alone
+
+
+def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
+    made = []
+    with pytest.raises(Stopped):
+        Search(Logistic(), SMALL, folds=5).run(
+            batches(),
+            jobs=2,
+            journal=Journal(tmp_path / "j", 1),
+            on_run=lambda done, _: made.append(done),
+            stopping=lambda: bool(made) and made[-1] >= 7,
+        )
+    before = len(Journal(tmp_path / "j", 1))
+    assert 7 <= before < 40
+    steps = []
+    again = Search(Logistic(), SMALL, folds=5).run(
+        batches(),
+        journal=Journal(tmp_path / "j", 1),
+        on_run=lambda *step: steps.append(step),
+    )
+    assert again == found
+    assert steps == [(done, 40) for done in range(before, 41)]
+
+
+@pytest.mark.parametrize("other", [{"passes": (1, 2)}, {"passes": (3,)}, {"rest": (1, 5)}])
+def test_what_a_journal_has_of_other_passes_and_rests_is_not_taken_for_these(tmp_path, other):
+    journal = Journal(tmp_path / "j", 1)
+    Search(Logistic(), SMALL, folds=2).run(batches(), journal=journal)
+    search = Search(Logistic(), SMALL._replace(**other), folds=2)
+    assert search.run(batches(), journal=journal) == search.run(batches())
+
+
+def test_when_it_stops_no_thread_goes_on():
+    before = threading.active_count()
+    calls = itertools.count()
+    with pytest.raises(Stopped):
+        Search(Logistic(), SMALL._replace(passes=(10_000,)), folds=5).run(
+            batches(), jobs=2, stopping=lambda: next(calls) > 5
+        )
+    assert threading.active_count() == before
+
+
+def test_a_learner_trained_with_a_setting_is_the_learner_itself():
+    setting = Setting(rate=0.2, pass_decay=0.5, gravity=0.01, passes=2, rest=5)
+    expected = Learner(Logistic(), *setting.learner(Logistic()).__getstate__()["ingredients"][1:])
+    for _ in range(2):
+        for batch in batches():
+            expected.learn(batch)
+        expected.next_pass()
+    expected.rest(5)
+    assert trained(batches(), setting, Logistic()).weights() == expected.weights()

@@ -1,0 +1,148 @@
+"""A run that is stopped or killed goes on to the same bits."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dwindle import DataError
+from dwindle.data.stream import Reading
+from dwindle.model.model import Model
+from dwindle.runs.train import Interrupted, Training, train
+from helpers.stopping import stopped_after
+from helpers.telling import SETTINGS, dwindle, fitted, lines
+
+TEXT = lines().encode()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_resuming_counts_bad_lines_once_whatever_files_they_fill(tmp_path, n):
+    parts = {
+        "a.vw": lines(10),
+        "bad.vw": "1|f a\n" * 2,
+        "blank.vw": "",
+        "c.vw": "1|f a\n" + lines(10),
+    }
+    for name, text in parts.items():
+        (tmp_path / name).write_text(text)
+    paths = [str(tmp_path / name) for name in parts] * 2
+    training = Training(skip_bad=True)
+    whole = train(paths, tmp_path / "whole", training)
+    try:
+        part = train(paths, tmp_path / "part", training, stopping=stopped_after(n))
+    except Interrupted:
+        part = train(paths, tmp_path / "part", training, resume=True)
+    assert (part.examples, part.skipped, part.bad_lines) == (
+        whole.examples,
+        whole.skipped,
+        whole.bad_lines,
+    )
+    assert Model.load(tmp_path / "part").weights() == Model.load(tmp_path / "whole").weights()
+
+
+def test_a_run_stopped_before_it_learned_anything_says_so(tmp_path):
+    (tmp_path / "a.vw").write_text("| x\n" * 10)
+    with pytest.raises(Interrupted) as stopped:
+        train([str(tmp_path / "a.vw")], tmp_path / "m", Training(), stopping=lambda: True)
+    assert stopped.value.checkpoint is None
+    assert [p.name for p in tmp_path.iterdir()] == ["a.vw"]
+
+
+def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path):
+    training = Training(reading=Reading(block_size=20_000))
+    with pytest.raises(Interrupted):
+        train([str(data)], tmp_path / "m", training, stopping=stopped_after(3))
+    text = data.read_text()
+    data.write_text(text[:3000])
+    try:
+        with pytest.raises(DataError, match="examples fewer than the checkpoint has learned from"):
+            train([str(data)], tmp_path / "m", training, resume=True)
+    finally:
+        data.write_text(text)
+
+
+def test_resume_takes_settings_from_the_checkpoint_and_names_one_that_differs(data, tmp_path):
+    model = tmp_path / "m"
+    training = Training(**SETTINGS, reading=Reading(block_size=20_000))
+    with pytest.raises(Interrupted):
+        train([str(data)], model, training, stopping=stopped_after(3))
+    done = dwindle("train", data, "-m", model, "--resume", "-g", "0.5", check=False)
+    assert done.returncode == 1
+    assert b"was written with shrinkage" in done.stderr
+    dwindle("train", data, "-m", model, "--resume", "-q")
+    found = Model.load(model)
+    assert (found.weights(), found.intercept) == fitted([data], tmp_path)
+    again = dwindle("train", data, "-m", model, "--resume")
+    assert b"nothing to resume" in again.stderr
+
+
+@pytest.fixture(scope="module")
+def long_data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "long.vw"
+    path.write_text(lines(12_000, seed=1))
+    return path
+
+
+LONG = ("-g", "1e-4", "--passes", "3", "--pass-decay", "0.8", "-q")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_writes_a_checkpoint_and_resume_goes_on_to_the_same_bits(
+    long_data, tmp_path, number
+):
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    settings = ("-g", "1e-4", "--passes", "40", "--pass-decay", "0.9")
+    dwindle("train", long_data, "-m", whole, "-q", *settings)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "dwindle", "train", long_data, "-m", part, *settings],
+        stderr=subprocess.PIPE,
+    )
+    for line in running.stderr:
+        if line.split()[0] == b"8,192":  # well under way
+            running.send_signal(number)
+            break
+    told = running.communicate()[1].decode()
+    assert running.returncode == 128 + number
+    assert told.splitlines()[-1] == (
+        f"dwindle: stopped; {part}.checkpoint is written: repeat the command with --resume to go on"
+    )
+    assert not part.exists()
+    dwindle("train", long_data, "-m", part, "--resume", "-q")
+    assert Model.load(part).weights() == Model.load(whole).weights()
+    assert Model.load(part).facts == Model.load(whole).facts
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_random_moments_and_resumed_the_model_is_the_same_to_the_bit(
+    long_data, tmp_path
+):
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    reference = time.monotonic()
+    dwindle("train", long_data, "-m", whole, *LONG)
+    reference = time.monotonic() - reference
+    command = [
+        sys.executable, "-m", "dwindle", "train", long_data, "-m", part, *LONG,
+        "--checkpoint-every", "1000", "--resume",
+    ]  # fmt: skip
+    rng = random.Random(0)
+    kills = 0
+    for _ in range(20):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(rng.uniform(0.3, 1.0) * reference)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            kills += 1
+        if part.exists():
+            part.unlink()  # it was through: begin anew, to be killed again
+    assert kills >= 5
+    subprocess.run(command, check=True)
+    a, b = Model.load(whole), Model.load(part)
+    assert a.weights() == b.weights()
+    assert a.intercept == b.intercept
+    assert a.facts == b.facts
+    assert not (tmp_path / "part.checkpoint").exists()
