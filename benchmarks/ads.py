@@ -43,7 +43,7 @@ IN_SPARSE = SETTINGS._replace(  # with room for 2^30 weights, so that few share 
     theirs=[*BOTH, "-b", "30", "--sparse_weights"]
 )
 CASES = {"text": DWINDLE, "budget": WITHIN}
-FACTS = {"seen": "seen", "peak_live": "alive_at_the_peak"}
+METADATA = {"seen": "seen", "peak_live": "alive_at_the_peak"}
 
 
 def measure(size: int, rounds: int, folder: Path) -> Found:
@@ -98,8 +98,10 @@ def predicted(text: Path, n: int) -> dict[str, dict[str, Any]]:
     }
     for name in CASES.values():
         model = Model.load(written[name])
-        facts = {FACTS[key]: value for key, value in model.facts.items() if key in FACTS}
-        found[name] |= {"kept": len(model)} | facts
+        metadata = {
+            METADATA[key]: value for key, value in model.metadata.items() if key in METADATA
+        }
+        found[name] |= {"kept": len(model)} | metadata
     return found
 
 

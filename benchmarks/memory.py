@@ -105,7 +105,7 @@ def estimator(
     parts: Parts, update: str, rate: float, gravity: float
 ) -> TruncatedGradientClassifier:
     """One pass of our estimator."""
-    model = TruncatedGradientClassifier(gravity=gravity, update=update, rate=rate)
+    model = TruncatedGradientClassifier(gravity=gravity, update=update, learning_rate=rate)
     for rows, label in parts:
         model.partial_fit(rows, label, classes=[-1, 1])
     return model
@@ -147,7 +147,7 @@ class Sign:
 MAKERS: dict[str, Callable[[], Any]] = {
     "plain": lambda: Sign(Plain(), *PLAIN),
     "adaptive": lambda: Sign(Adaptive(), *ADAPTIVE),
-    "plain, dwindle.estimators.river": lambda: OneByOne(update="plain", rate=0.1, gravity=GRAVITY),
+    "plain, dwindle.river": lambda: OneByOne(update="plain", learning_rate=0.1, gravity=GRAVITY),
     RIVER: lambda: linear_model.LogisticRegression(optim.SGD(0.1), l1=GRAVITY),
 }
 

@@ -11,7 +11,7 @@ from benchmarks.bars import OF_NAMELESS
 from benchmarks.results import Figure, Found, row
 from benchmarks.side_by_side import interleaved, ratio
 from benchmarks.tools import DWINDLE
-from dwindle import Adaptive, Ftrl, Learner, Logistic, Truncation
+from dwindle import FTRL, Adaptive, Learner, Logistic, Truncation
 from dwindle.datasets.ads import Ads
 
 
@@ -23,7 +23,7 @@ class Size(NamedTuple):
 
 
 FULL, SMALL = Size(100_000, 10**6), Size(3000, 50_000)
-UPDATES = {"truncated gradient": (Adaptive(), 0.0), "FTRL-Proximal": (Ftrl(), 1.0)}
+UPDATES = {"truncated gradient": (Adaptive(), 0.0), "FTRL-Proximal": (FTRL(), 1.0)}
 WITHOUT = "without names"
 
 

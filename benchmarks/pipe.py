@@ -22,8 +22,8 @@ def measure(size: float, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (
         data.Rcv1("word", once=True).write(process.stdin, size)
         summary = json.loads(process.communicate()[0].splitlines()[-1])
     run = Run(summary["seconds"], _processor() - before, summary["peak_memory_bytes"])
-    facts = {key: summary[key] for key in ("examples", "seen", "peak_live", "kept")}
-    found = row("text", DWINDLE, [run], **facts)._replace(command=spoken(train, folder))
+    counts = {key: summary[key] for key in ("examples", "seen", "peak_live", "kept")}
+    found = row("text", DWINDLE, [run], **counts)._replace(command=spoken(train, folder))
     return Found(f"a pipe of {size / 1000:,g} GB", [found], [])
 
 

@@ -16,7 +16,7 @@ from benchmarks.files import TEN, against_vw, measured_three_ways, megabytes
 from benchmarks.results import Figure, Found, Row, row
 from benchmarks.side_by_side import Run, Spread, interleaved, ratio, seconds, spread
 from benchmarks.tools import DWINDLE, Settings, spoken, train
-from dwindle.data.stream import Reading, read
+from dwindle.data.stream import ReadOptions, read
 
 FULL, SMALL = 1_000.0, 2.0  # megabytes
 SETTINGS = Settings(
@@ -97,7 +97,7 @@ def packed_by(program: str, text: Path, packed: Path) -> list[str]:
 
 def _parsing(text: Path, rounds: int) -> tuple[list[Row], list[Figure]]:
     """Parsing on one thread, learning nothing, next to counting lines."""
-    one = Reading(threads=1)
+    one = ReadOptions(threads=1)
     count = ["wc", "-l", str(text)]
     runs = interleaved(
         {DWINDLE: lambda: deque(read([str(text)], one), maxlen=0), "wc -l": count}, rounds

@@ -46,7 +46,7 @@ def main() -> None:
     bits = set()
     for size in SIZES:
         theirs = SGDClassifier(loss="log_loss", penalty="l1", alpha=1e-3, shuffle=False)
-        ours = TruncatedGradientClassifier(gravity=2e-4, every=5000)
+        ours = TruncatedGradientClassifier(gravity=2e-4, truncate_every=5000)
         row = f"{size:8,}"
         for model in (theirs, ours):
             fitted(model, x, y, size)

@@ -32,7 +32,7 @@ def _(loss: Expectile, p: float, y: float) -> float:
 if __name__ == "__main__":
     from dwindle import Learner, Plain, Truncation
 
-    learner = Learner(Expectile(tau=0.9), Truncation(gravity=1e-3), Plain(), rate=0.05)
+    learner = Learner(Expectile(tau=0.9), Truncation(gravity=1e-3), Plain(), learning_rate=0.05)
     for step in range(2000):
         learner.learn_one({"hour": step % 24 / 24}, step % 7)
     print(learner.weights(), learner.intercept)

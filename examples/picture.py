@@ -27,7 +27,7 @@ def outcome(seed: int, shrinkage: Truncation) -> tuple[int, float]:
     for _ in range(PASSES):
         learner.learn(data.train)
         learner.next_pass()
-    learner.rest(shrinkage.every)
+    learner.cooldown(shrinkage.truncate_every)
     assert data.test.label is not None
     return len(learner), auc(learner.predict(data.test), data.test.label)
 
@@ -38,7 +38,9 @@ def main(path: str) -> None:
     figure, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     for every, (color, marker) in STYLES.items():
         points = [
-            np.median([outcome(seed, Truncation(g, every=every)) for seed in SEEDS], axis=0)
+            np.median(
+                [outcome(seed, Truncation(g, truncate_every=every)) for seed in SEEDS], axis=0
+            )
             for g in GRAVITIES
         ]
         name = "K = one pass" if every == N_TRAIN else f"K = {every}"

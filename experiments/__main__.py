@@ -125,7 +125,7 @@ def _gathered(plan: Plan, todo: list[Unit], journal: Journal) -> dict[str, Any]:
             "curve_folds": plan.curve_folds,
             "most": MOST,
             "grid": {
-                "rate": RATES["plain"],
+                "learning_rate": RATES["plain"],
                 "pass_decay": plan.grid.pass_decay or DECAYS,
                 "passes": plan.grid.passes or PASSES,
                 "gravity": [0.0, *(round(10 ** (-k / 3), 4) for k in range(1, STEPS + 1))],

@@ -25,7 +25,7 @@ import numpy as np
 from dwindle._base.files import replacing
 from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Ftrl
+from dwindle.algorithm.updates import FTRL
 from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import features_within
 from dwindle.engine.learner import Learner
@@ -253,7 +253,7 @@ def first_examples(plan: Plan) -> list[dict[str, Any]]:
             "seen": features,
             "peak_live": learner.table.peak,
             "kept": len(learner),
-            "settled": learner.settled(),
+            "settled": learner.eviction_report(),
             "error": 1 - accuracy(np.concatenate(made), label),
         }
         for learner, made in zip(learners, predictions, strict=True)
@@ -262,7 +262,7 @@ def first_examples(plan: Plan) -> list[dict[str, Any]]:
 
 def _learned(log: Ads, n: int, max_live: int | None) -> Learner:
     gravity = 0.0 if max_live is None else GRAVITY
-    learner = Learner(Logistic(), Truncation(gravity), Ftrl(), max_live=max_live)
+    learner = Learner(Logistic(), Truncation(gravity), FTRL(), max_live=max_live)
     for batch in log.batches(n):
         learner.learn(batch._replace(names=None))
     return learner

@@ -27,11 +27,11 @@ from benchmarks import data as generated
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
 from dwindle.algorithm.updates import usual_rate
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.features.batch import Batch
 from dwindle.runs.predict import evaluate
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 from experiments import data
 from experiments.defaults_page import page
 
@@ -62,9 +62,9 @@ class Case(NamedTuple):
     wide: bool = False  # has more features than Vowpal Wabbit has weights unless told
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadOptions:
         """How we are told what to multiply."""
-        return Reading(interactions=(tuple(self.crossed),) if self.crossed else ())
+        return ReadOptions(interactions=(tuple(self.crossed),) if self.crossed else ())
 
     @property
     def told(self) -> str:
@@ -139,10 +139,10 @@ def compared(case: Case) -> dict[str, Any]:
     }
 
 
-def our(files: Files, reading: Reading) -> Found:
+def our(files: Files, reading: ReadOptions) -> Found:
     """What comes of ``dwindle train``."""
     model = files.train.with_suffix(".parquet")
-    summary = train([str(files.train)], model, Training(reading=reading))
+    summary = train([str(files.train)], model, TrainSettings(reading=reading))
     found = evaluate(model, [str(files.test)])
     return Found(summary.loss, found["loss"], found.get("auc"))
 
@@ -236,9 +236,9 @@ def _write(path: Path, lines: Any) -> None:
 
 
 def _about(seconds: float) -> dict[str, Any]:
-    defaults = Training()
+    defaults = TrainSettings()
     return {
-        "rate": usual_rate(defaults.update),
+        "learning_rate": usual_rate(defaults.update),
         "update": repr(defaults.update),
         "shrinkage": repr(defaults.shrinkage),
         "seconds": round(seconds),

@@ -57,7 +57,7 @@ def page(results: dict[str, Any]) -> str:
         verdict=verdict(rows),
         shuffles=max(row["shuffles"] for row in rows),
         update=about["update"],
-        rate=about["rate"],
+        rate=about["learning_rate"],
         shrinkage=about["shrinkage"],
         losing=LOSING.format(worst=100 * (WORST - 1), sets=", ".join(losing)) if losing else "",
         seconds=about["seconds"],

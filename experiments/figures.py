@@ -214,7 +214,7 @@ def _panels(results: Results, name: str) -> Figure:
 def label(figure: str, line: Line) -> str:
     """What a line is called in a figure: what it has of its own there."""
     if figure in {"figure-3", "figure-4"}:
-        return f"K = {line.every}"
+        return f"K = {line.truncate_every}"
     if figure == "figure-5" and line.method == "truncation":
         return words.theta(line)
     return words.NAMES[line.method]

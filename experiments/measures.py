@@ -31,7 +31,7 @@ class Line(NamedTuple):
     """What a figure draws in one colour. Without K, the method is run in one way only."""
 
     method: str
-    every: int | None = None
+    truncate_every: int | None = None
     threshold: float | str | None = None  # None is infinite
 
 
@@ -95,7 +95,9 @@ def curves(results: Results, name: str, line: Line) -> dict[int, Points]:
         curve["seed"]: curve["points"]
         for curve in results["curves"]
         if (curve["set"], curve["method"]) == (name, line.method)
-        and (line.every is None or (curve["every"], curve["threshold"]) == line[1:])
+        and (
+            line.truncate_every is None or (curve["truncate_every"], curve["threshold"]) == line[1:]
+        )
     }
 
 
@@ -125,7 +127,7 @@ def _finite_thresholds(results: Results) -> list[Line]:
     known = {
         curve["threshold"]
         for curve in results["curves"]
-        if (curve["method"], curve["every"]) == ("truncation", 10)
+        if (curve["method"], curve["truncate_every"]) == ("truncation", 10)
     }
     numbers = sorted(theta for theta in known if isinstance(theta, int | float))
     first = [THETA_IS_G] if "g" in known else []

@@ -131,7 +131,7 @@ def _beginning(about: dict[str, Any]) -> Text:
         *([about["note"]] if "note" in about else []),
         f"Classes are learned with the logistic loss and numbers with the squared loss, by the paper's one rate for all features; for figures 1 and 2, cross-validation has {about['folds']} folds and tries what [`dwindle tune`](tuning.md) does by itself:",
         "",
-        f"- rates of {tried['rate']} times 1 / mean |x|^2, multiplied by {tried['pass_decay']} after each pass;",
+        f"- rates of {tried['learning_rate']} times 1 / mean |x|^2, multiplied by {tried['pass_decay']} after each pass;",
         f"- gravities of {tried['gravity']} times the one with which no weight would leave zero;",
         f"- passes: {tried['passes']}, as many as stay within {about['most']:,} examples;",
         "- at the end one pull, or a rest, gravity alone for as many steps as there are examples: see [figure 1](#figure-1-features-left).",

@@ -115,12 +115,14 @@ def _score(runs: Sequence[Any], model: str, of: str) -> str:
 def _setting(runs: Sequence[Any]) -> str:
     """The settings of the sparse models, over the seeds."""
     all_of = [run["sparse"]["setting"] for run in runs]
-    rate, gravity = (words.number(spread(s[name] for s in all_of)) for name in ("rate", "gravity"))
+    rate, gravity = (
+        words.number(spread(s[name] for s in all_of)) for name in ("learning_rate", "gravity")
+    )
     decay, passes = (
         " or ".join(f"{value:g}" for value in sorted({s[name] for s in all_of}))
         for name in ("pass_decay", "passes")
     )
-    rested = sum(s["rest"] > 1 for s in all_of)
+    rested = sum(s["cooldown"] > 1 for s in all_of)
     return (
         f"rate {rate}, decay {decay}, passes {passes}, gravity {gravity}, "
         f"a rest in {rested} of {len(runs)}"

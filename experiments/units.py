@@ -51,14 +51,14 @@ def setting_of(
     line: Line, rest: int, strength: float, rate: float, decay: float, passes: int
 ) -> Setting:
     """How a line of the figures learns with so much gravity or, rounding, so high a threshold."""
-    every = line.every or 1
+    every = line.truncate_every or 1
     setting = Setting(
-        rate=rate,
+        learning_rate=rate,
         pass_decay=decay,
-        every=every,
+        truncate_every=every,
         update="adaptive" if line.method == "adaptive" else "plain",
         passes=passes,
-        rest=rest,
+        cooldown=rest,
     )
     if line.method == "rounding":
         return setting._replace(shrinkage="rounding", threshold=strength)
@@ -232,7 +232,7 @@ def _rcv1(unit: Unit, _plan: Plan) -> list[dict[str, Any]]:
 def _chosen(search: Search, scores: list[Score], split: data.Split) -> dict[str, Any]:
     """The best without gravity and the sparsest as good, with and without a rest at the end."""
     found = search.choose(scores)
-    unrested = search.choose([score for score in scores if score.setting.rest <= 1])
+    unrested = search.choose([score for score in scores if score.setting.cooldown <= 1])
     chosen = {"dense": found.dense, "sparse": found.chosen, "unrested": unrested.chosen}
     metric = "accuracy" if found.metric == "accuracy" else "squared loss"
     tested = {name: _tested(search, score, split) for name, score in chosen.items()}
@@ -263,14 +263,14 @@ def _curve(unit: Unit, plan: Plan) -> list[dict[str, Any]]:
         every = threshold = None
     else:
         line = Line(*unit.what)
-        every, threshold = line.every, line.threshold
+        every, threshold = line.truncate_every, line.threshold
         points = list(_points(unit.set, line, plan, split))
     return [
         {
             "set": unit.set,
             "seed": unit.seed,
             "method": line.method,
-            "every": every,
+            "truncate_every": every,
             "threshold": threshold,
             "points": points,
         }
@@ -287,7 +287,7 @@ def _points(name: str, line: Line, plan: Plan, split: data.Split) -> Iterator[di
     fine = name in PRECISE and (line in KS or line.method == "rested")
     n = plan.strengths * (FINER if fine else 1)
     strengths = _strengths(line, split.train, grid, n)
-    rest = split.train.n_examples if line.method == "rested" else line.every or 1
+    rest = split.train.n_examples if line.method == "rested" else line.truncate_every or 1
     by_strength = {each: [setting_of(line, rest, each, *way) for way in ways] for each in strengths}
     scores = search.scores([split.train], itertools.chain(*by_strength.values()))
     known = {score.setting: score for score in scores}
@@ -322,10 +322,10 @@ def _completed(grid: Grid, train: Batch, loss: Any) -> Grid:
 
 def _known(grid: Grid) -> tuple[tuple[float, ...], tuple[float, ...], tuple[int, ...]]:
     """Rates, pass decays and passes of a grid that is completed."""
-    assert grid.rate is not None
+    assert grid.learning_rate is not None
     assert grid.pass_decay is not None
     assert grid.passes is not None
-    return grid.rate, grid.pass_decay, grid.passes
+    return grid.learning_rate, grid.pass_decay, grid.passes
 
 
 def _finished(learner: Learner, setting: Setting, test: Batch) -> tuple[int, Any]:
@@ -335,7 +335,12 @@ def _finished(learner: Learner, setting: Setting, test: Batch) -> tuple[int, Any
     """
     if setting.shrinkage != "subgradient":
         return len(learner), learner.predict(test)
-    pull = setting.rate * setting.pass_decay**setting.passes * setting.every * setting.gravity
+    pull = (
+        setting.learning_rate
+        * setting.pass_decay**setting.passes
+        * setting.truncate_every
+        * setting.gravity
+    )
     _, weight = learner.table.weights()
     n = int((np.abs(weight) > pull).sum())
     return n, Model.of(learner, keep=n).predict(test)

@@ -94,7 +94,7 @@ def learn(
     update,
     *,
     intercept=False,
-    scaled=False,
+    normalize=False,
     swept_before=(),
     dropped_before=None,
 ):
@@ -115,7 +115,7 @@ def learn(
 
     for features, label, importance in examples:
         entries = [*features, (INTERCEPT, 1.0)] if intercept else list(features)
-        if scaled and entries:
+        if normalize and entries:
             entries = [(name, x / math.sqrt(len(entries))) for name, x in entries]
         if importance == 0:  # predicted, and that is all
             yield sum(weights.get(name, 0.0) * x for name, x in entries), dict(weights)

@@ -63,13 +63,13 @@ METHODS = """\
 | | |
 |---|---|
 | truncated gradient | `Adaptive` and `Truncation`: AdaGrad's rates, a pull at each step; *plain*: the paper's, one rate for all |
-| rested | pulls go on at the end without examples, for as many steps as there are in a pass: `--rest`, `Learner.rest` |
+| rested | pulls go on at the end without examples, for as many steps as there are in a pass: `--cooldown`, `Learner.cooldown` |
 | with a budget | `max_live`, `--max-live`, see [the page about budgets](budget.md) |
 | K is a pass | all the pull of a pass comes at its end |
 | re-fitted | the features that are left are learned anew, without a penalty, in {refitted} passes |
-| FTRL | `Ftrl()`, which has the weights of `vw --ftrl` |
+| FTRL | `FTRL()`, which has the weights of `vw --ftrl` |
 | let in the second time | a feature that was not seen before is passed over; what remembers that it was seen is not counted as live |
-| RDA | `Rda()` |
+| RDA | `RDA()` |
 
 The strength of a penalty is that on the sum of the losses. FTRL has it as its `gravity`; what pulls at each step has it divided by the number of examples (RDA: in all passes)."""
 IDEAS = (

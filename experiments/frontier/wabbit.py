@@ -49,7 +49,7 @@ class Wabbit:
             self._train.with_name(each) for each in ("model", "listed", "predicted")
         )
         options = (
-            f"--quiet --loss_function logistic -b {bits} {self._rule} {setting.rate!r} "
+            f"--quiet --loss_function logistic -b {bits} {self._rule} {setting.learning_rate!r} "
             f"--l1 {setting.strength / n!r}"
         )
         products = "--interactions qa" if name == "ads" else ""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, Ftrl, Plain, Rda
+from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Plain
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.metrics import auc
@@ -28,7 +28,7 @@ LENGTH = 3  # what `Adaptive` divides a step by, roughly: its rates are so much 
 class Setting(NamedTuple):
     """What a run is told."""
 
-    rate: float
+    learning_rate: float
     passes: int
     strength: float
     share: float | None = None  # of the distinct features, that may be live
@@ -55,14 +55,14 @@ class Way(NamedTuple):
 
     def gravity(self, setting: Setting, n: int) -> float:
         """The strength as the update takes it, on n examples."""
-        if isinstance(self.update, Ftrl):
+        if isinstance(self.update, FTRL):
             return setting.strength
-        passes = setting.passes if isinstance(self.update, Rda) else 1
+        passes = setting.passes if isinstance(self.update, RDA) else 1
         length = LENGTH if isinstance(self.update, Adaptive) else 1  # of a step, but not of a pull
         return setting.strength / (n * passes * length)
 
 
-FTRL, RDA = Ftrl(), Rda()
+_FTRL, _RDA = FTRL(), RDA()
 OURS = {
     "plain": Way(Plain()),
     "plain-rest": Way(Plain(), rests=True),
@@ -71,12 +71,12 @@ OURS = {
     "tg-pass": Way(Adaptive(), every_pass=True),
     "tg-budget": Way(Adaptive(), rests=True, budget=True),
     "tg-refit": Way(Adaptive(), rests=True, refits=True),
-    "ftrl": Way(FTRL),
-    "ftrl-budget": Way(FTRL, budget=True),
-    "ftrl-admitting": Way(FTRL, after=1),
-    "ftrl-refit": Way(FTRL, budget=True, refits=True),
-    "rda": Way(RDA),
-    "rda-budget": Way(RDA, budget=True),
+    "ftrl": Way(_FTRL),
+    "ftrl-budget": Way(_FTRL, budget=True),
+    "ftrl-admitting": Way(_FTRL, after=1),
+    "ftrl-refit": Way(_FTRL, budget=True, refits=True),
+    "rda": Way(_RDA),
+    "rda-budget": Way(_RDA, budget=True),
 }
 THEIRS = ("vw-ftrl", "vw-l1", "sgd")
 NAMES = {
@@ -110,7 +110,9 @@ def measured(problem: Problem, seed: int, name: str) -> Iterator[tuple[Setting, 
     entering = _admitted(known.train, way.after) if way.after else (known.train, known.train)
     adaptive = isinstance(way.update, Adaptive)
     for setting in settings(problem, budget=way.budget, in_units=adaptive):
-        told = setting._replace(rate=LENGTH * setting.rate) if adaptive else setting
+        told = (
+            setting._replace(learning_rate=LENGTH * setting.learning_rate) if adaptive else setting
+        )
         yield told, _timed(_learned, way, known, entering, told)
 
 
@@ -135,18 +137,20 @@ def _learned(
     every = n if way.every_pass else 1
     budget = None if setting.share is None else int(setting.share * known.distinct)
     learner = Learner(
-        shrinkage=Truncation(gravity=way.gravity(setting, n), every=every),
+        shrinkage=Truncation(gravity=way.gravity(setting, n), truncate_every=every),
         update=way.update,
-        rate=setting.rate,
+        learning_rate=setting.learning_rate,
         max_live=budget,
     )
     _pass_over(learner, [entering[0], *[entering[1]] * (setting.passes - 1)])
     if way.rests:
-        learner.rest(n)
+        learner.cooldown(n)
     peak, left = learner.table.peak, learner
     if way.refits:
         key, _ = learner.table.weights()
-        left = Learner(shrinkage=Truncation(), update=way.update, rate=setting.rate)
+        left = Learner(
+            shrinkage=Truncation(), update=way.update, learning_rate=setting.learning_rate
+        )
         _pass_over(left, [_among(known.train, key)] * REFITTED)
     return auc(left.predict(known.test), known.label), len(left), peak
 
@@ -205,7 +209,7 @@ class _Sgd:
             tol=None,
             shuffle=False,
             learning_rate="constant",
-            eta0=setting.rate,
+            eta0=setting.learning_rate,
         ).fit(self._train, self._label)
         found = auc(model.decision_function(self._test), self._test_label)
         return found, int(np.count_nonzero(model.coef_)), self._train.shape[1]

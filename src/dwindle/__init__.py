@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         Squared,
     )
     from dwindle.algorithm.schedules import Schedule
-    from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-    from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
+    from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
+    from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.engine.learner import Learner
     from dwindle.estimators.classifier import TruncatedGradientClassifier
@@ -35,7 +35,7 @@ _HOME = {
     "ClippedSquared": "algorithm.losses",
     "DataError": "_base.errors",
     "DivergedError": "_base.errors",
-    "Ftrl": "algorithm.updates",
+    "FTRL": "algorithm.updates",
     "Hinge": "algorithm.losses",
     "Huber": "algorithm.losses",
     "Learner": "engine.learner",
@@ -43,7 +43,7 @@ _HOME = {
     "Plain": "algorithm.updates",
     "Poisson": "algorithm.losses",
     "Quantile": "algorithm.losses",
-    "Rda": "algorithm.updates",
+    "RDA": "algorithm.updates",
     "Rounding": "algorithm.shrinkage",
     "Schedule": "algorithm.schedules",
     "Squared": "algorithm.losses",
@@ -51,12 +51,14 @@ _HOME = {
     "TruncatedGradientClassifier": "estimators.classifier",
     "TruncatedGradientRegressor": "estimators.regressor",
     "Truncation": "algorithm.shrinkage",
-    "Unshrunk": "algorithm.shrinkage",
+    "NoShrinkage": "algorithm.shrinkage",
     "certify": "analysis.certificate",
     "load": "estimators.loading",
 }
 
 __all__ = [
+    "FTRL",
+    "RDA",
     "Adaptive",
     "Averaged",
     "Batch",
@@ -64,15 +66,14 @@ __all__ = [
     "ClippedSquared",
     "DataError",
     "DivergedError",
-    "Ftrl",
     "Hinge",
     "Huber",
     "Learner",
     "Logistic",
+    "NoShrinkage",
     "Plain",
     "Poisson",
     "Quantile",
-    "Rda",
     "Rounding",
     "Schedule",
     "Squared",
@@ -80,7 +81,6 @@ __all__ = [
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",
     "Truncation",
-    "Unshrunk",
     "certify",
     "load",
 ]

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reference
-from dwindle import Learner, Plain, Rounding, Squared, Subgradient, Truncation, Unshrunk
+from dwindle import Learner, NoShrinkage, Plain, Rounding, Squared, Subgradient, Truncation
 from dwindle.algorithm.shrinkage import path_sum, shrink
 from helpers.streams import batch_of, seeds, stream
 
@@ -49,7 +49,7 @@ def test_truncation_with_a_large_pull_is_rounding(v, a, theta):
 def test_a_run_with_eta_k_g_beyond_theta_is_a_run_of_rounding(seed, every):
     examples = stream(seed, (-1.0, 0.5, 2.0))
     theta = 0.05
-    strong = Truncation(gravity=theta / (0.1 * every) * 1.01, threshold=theta, every=every)
+    strong = Truncation(gravity=theta / (0.1 * every) * 1.01, threshold=theta, truncate_every=every)
     runs = [Learner(Squared(), s, Plain(), 0.1) for s in (strong, Rounding(theta, every))]
     first, second = (learner.learn(batch_of(examples)) for learner in runs)
     assert np.array_equal(first, second)
@@ -59,9 +59,13 @@ def test_a_run_with_eta_k_g_beyond_theta_is_a_run_of_rounding(seed, every):
 @given(seed=seeds, every=st.sampled_from([1, 3]))
 def test_zero_gravity_is_plain_gradient_descent(seed, every):
     examples = stream(seed, (-1.0, 0.5, 2.0))
-    plain = Learner(Squared(), Unshrunk(), Plain(), 0.1)
+    plain = Learner(Squared(), NoShrinkage(), Plain(), 0.1)
     predictions = plain.learn(batch_of(examples))
-    for zero in (Truncation(0.0, every=every), Subgradient(0.0, every), Rounding(0.0, every)):
+    for zero in (
+        Truncation(0.0, truncate_every=every),
+        Subgradient(0.0, every),
+        Rounding(0.0, every),
+    ):
         learner = Learner(Squared(), zero, Plain(), 0.1)
         assert np.array_equal(learner.learn(batch_of(examples)), predictions)
         assert learner.weights() == plain.weights()
@@ -89,4 +93,4 @@ def test_the_sum_over_a_path_is_the_sum_of_its_steps(v, a, m, theta):
     t = Truncation(1.0, theta)
     steps = sum(shrink(t, v, float(k), a) for k in range(1, m + 1))
     assert path_sum(t, v, float(m), a) == pytest.approx(steps, 1e-9, 1e-9)
-    assert path_sum(Unshrunk(), v, float(m), a) == pytest.approx(m * v, 1e-9, 1e-9)
+    assert path_sum(NoShrinkage(), v, float(m), a) == pytest.approx(m * v, 1e-9, 1e-9)

@@ -14,12 +14,12 @@ from dwindle import (
     Hinge,
     Learner,
     Logistic,
+    NoShrinkage,
     Plain,
     Poisson,
     Rounding,
     Squared,
     Truncation,
-    Unshrunk,
     certify,
 )
 from helpers.ingredients import LOSSES, pulls_of
@@ -28,10 +28,10 @@ from helpers.streams import batch_of, cut, seeds, stream
 BOUNDED = [loss for loss in LOSSES if hasattr(loss.loss, "slope_bound")]
 bounded = pytest.mark.parametrize("loss", BOUNDED, ids=lambda loss: str(loss.loss))
 gravities = st.sampled_from([
-    Unshrunk(),
+    NoShrinkage(),
     Truncation(0.05),
-    Truncation(0.05, every=3),
-    Truncation(0.05, threshold=0.1, every=2),
+    Truncation(0.05, truncate_every=3),
+    Truncation(0.05, threshold=0.1, truncate_every=2),
     Truncation(2.0),
 ])  # fmt: skip
 
@@ -53,8 +53,8 @@ def test_the_regret_bound_holds_on_random_streams(loss, seed, other, shrinkage, 
             comparator_intercept=0.5,
             loss=loss.loss,
             shrinkage=shrinkage,
-            rate=rate,
-            scaled=bool(seed % 2),
+            learning_rate=rate,
+            normalize=bool(seed % 2),
         )
     except ArithmeticError:
         assert rate == 0.5  # where the step is too long the bound is empty: A eta / 2 > 1
@@ -83,7 +83,7 @@ def test_the_regret_bound_holds_against_an_adversary(loss, seed, shrinkage):
             comparator,
             loss=loss,
             shrinkage=shrinkage,
-            rate=rate,
+            learning_rate=rate,
             intercept=False,
         ).holds
 
@@ -126,7 +126,7 @@ def test_both_sides_are_those_of_the_eager_run(loss, seed, other, shrinkage):
         comparator,
         loss=loss.loss,
         shrinkage=shrinkage,
-        rate=rate,
+        learning_rate=rate,
         intercept=False,
     )
     length = sum(w * w for w in comparator.values())
@@ -141,7 +141,12 @@ def test_both_sides_are_those_of_the_eager_run(loss, seed, other, shrinkage):
 def test_a_feature_that_comes_twice_is_one_coordinate():
     batch = Batch.from_arrays([0, 8], [5] * 8, [1.0] * 8, [1.0])
     found = certify(
-        [batch] * 20, {}, loss=Squared(), shrinkage=Unshrunk(), rate=1e-3, intercept=False
+        [batch] * 20,
+        {},
+        loss=Squared(),
+        shrinkage=NoShrinkage(),
+        learning_rate=1e-3,
+        intercept=False,
     )
     assert found.A == 4 * 8**2
     assert found.holds
@@ -149,7 +154,9 @@ def test_a_feature_that_comes_twice_is_one_coordinate():
 
 def test_a_bound_broken_on_purpose_is_seen_to_be_broken():
     batch = Batch.from_dicts([{"a": 1}] * 50, [1] * 50)
-    good = certify([batch], {"a": 3}, loss=Logistic(), shrinkage=Truncation(0.01), rate=0.1)
+    good = certify(
+        [batch], {"a": 3}, loss=Logistic(), shrinkage=Truncation(0.01), learning_rate=0.1
+    )
     assert good.holds
     assert not good._replace(right=good.left * 0.99).holds
 
@@ -157,9 +164,9 @@ def test_a_bound_broken_on_purpose_is_seen_to_be_broken():
 def test_what_the_theorem_does_not_speak_of_is_refused_by_name():
     batch = Batch.from_dicts([{"a": 1}], [1])
     with pytest.raises(TypeError, match=r"about truncated gradient, not Rounding\(threshold=0.1"):
-        certify([batch], {}, loss=Squared(), shrinkage=Rounding(0.1), rate=0.1)
+        certify([batch], {}, loss=Squared(), shrinkage=Rounding(0.1), learning_rate=0.1)
     with pytest.raises(TypeError, match=r"needs A and B .* Poisson\(\) has no slope_bound\(\)"):
-        certify([batch], {}, loss=Poisson(), shrinkage=Truncation(0.1), rate=0.1)
+        certify([batch], {}, loss=Poisson(), shrinkage=Truncation(0.1), learning_rate=0.1)
 
 
 @pytest.mark.parametrize("gravity", [0.02, 0.1])

@@ -80,7 +80,7 @@ def test_a_path_is_of_the_features_kept_and_the_score_at_each_gravity():
 
 def test_the_score_of_numbers_is_their_mean_loss():
     batch = Batch.from_dicts([{"a": 1}, {"a": 2}], [1, 2], [1, 3])
-    [point] = path(batch, batch, [0], loss=Squared(), update=Plain(), rate=0.1)
+    [point] = path(batch, batch, [0], loss=Squared(), update=Plain(), learning_rate=0.1)
     learner = Learner(Squared(), Truncation(), Plain(), 0.1)
     learner.learn(batch)
     errors = (learner.predict(batch) - [1, 2]) ** 2
@@ -106,7 +106,7 @@ def score(kept, accuracy, auc, gravity=0.0, loss=1.0):
 def test_a_frontier_is_drawn_with_the_bound_and_the_chosen_point():
     dense, chosen = score(1000, 0.9, 0.95), score(50, 0.895, 0.94, 1e-3)
     others = [score(3, 0.6, 0.7, 0.1), score(60, 0.7, 0.8, 1e-4), score(100, 0.91, 0.9, 1e-5)]
-    diverged = Score(Setting(rate=9.0), -np.inf, -np.inf, np.inf, np.nan, np.nan)
+    diverged = Score(Setting(learning_rate=9.0), -np.inf, -np.inf, np.inf, np.nan, np.nan)
     found = Found("accuracy", dense, chosen, 0.891, [dense, chosen, *others, diverged])
     above, below = plot_frontier(found)
     drawn = {line.get_label(): line.get_xydata().tolist() for line in above.lines}

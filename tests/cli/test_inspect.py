@@ -12,9 +12,9 @@ from rich.console import Console
 
 from dwindle import Learner, Squared, Truncation
 from dwindle.cli.weight_bars import show
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 
 
 def drawn(weights, *, width=None, encoding="utf-8"):
@@ -80,33 +80,33 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     text = "".join(f"{i % 2} |wörd w{i % 7} |n x:{i % 5} |é y\n" for i in range(1, 500))
     (folder / "a.vw").write_text(text)
-    reading = Reading(interactions=(("n", "wörd"),), ignore=frozenset({"é"}))
-    training = Training(shrinkage=Truncation(1e-3), reading=reading)
+    reading = ReadOptions(interactions=(("n", "wörd"),), ignore=frozenset({"é"}))
+    training = TrainSettings(shrinkage=Truncation(1e-3), reading=reading)
     train([str(folder / "a.vw")], folder / "m", training)
     return folder / "m"
 
 
 def test_settings_counts_and_intercept_are_shown_before_the_weights(model):
     found = Model.load(model)
-    facts = found.facts
+    metadata = found.metadata
     text = inspected(model, "--top", 3)
     settings, outcome, weights, more = text.rstrip("\n").split("\n\n")
     assert settings.splitlines() == [
         "loss          Logistic()",
-        "shrinkage     Truncation(gravity=0.001, threshold=inf, every=1)",
+        "shrinkage     Truncation(gravity=0.001, threshold=inf, truncate_every=1)",
         "update        Adaptive(beta=0.2)",
-        "rate          Schedule(rate=0.6, power=0.0, t0=1.0, pass_decay=1.0)",
-        "scaled        False",
+        "learning rate Schedule(learning_rate=0.6, power_t=0.0, initial_t=1.0, pass_decay=1.0)",
+        "normalize     False",
         "labels        0 is -1, 1 is +1",
         "interactions  n*wörd",
         "ignore        é",
     ]
-    share = len(found) / facts["seen"]
+    share = len(found) / metadata["seen"]
     assert outcome.splitlines() == [
-        f"kept          {len(found)} of ~{facts['seen']} features ({share:.2%})",
-        f"alive         {facts['peak_live']} features at the peak",
+        f"kept          {len(found)} of ~{metadata['seen']} features ({share:.2%})",
+        f"alive         {metadata['peak_live']} features at the peak",
         "examples      499",
-        f"loss          {facts['loss']:.6g}",
+        f"loss          {metadata['loss']:.6g}",
         "pass          1",
         f"intercept     {found.intercept:+.6g}",
     ]
@@ -133,5 +133,5 @@ def test_json_has_everything(model):
     found = Model.load(model)
     assert said["weights"] == found.weights()
     assert (said["kept"], said["intercept"]) == (len(found), found.intercept)
-    assert said["facts"] == found.facts
+    assert said["metadata"] == found.metadata
     assert said["settings"] == found.settings

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dwindle import Truncation
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.convert import convert
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 from helpers.compressed import COMPRESSED
 
 N = 400
@@ -27,7 +27,7 @@ N = 400
 def model(path, **reading):
     """What is learned from a file: names, keys and weights of the features, and the intercept."""
     out = path.with_name("model.parquet")
-    training = Training(shrinkage=Truncation(1e-3), passes=2, reading=Reading(**reading))
+    training = TrainSettings(shrinkage=Truncation(1e-3), passes=2, reading=ReadOptions(**reading))
     train([str(path)], out, training)
     found = Model.load(out)
     return found.names, found.key.tolist(), found.weight.tobytes(), found.intercept
@@ -140,7 +140,7 @@ def agree(paths, **reading):
         assert found == expected, path.name
         if path.suffix not in COMPRESSED:
             lists = path.with_name(path.name + ".lists.arrow")
-            convert([str(path)], str(lists), Reading(**reading))
+            convert([str(path)], str(lists), ReadOptions(**reading))
             assert model(lists) == expected, path.name
 
 

@@ -19,9 +19,9 @@ from dwindle import (
     Truncation,
 )
 from dwindle.data.frames import batch_of
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 
 N = 3000
 
@@ -60,9 +60,9 @@ def test_a_model_of_the_frame_is_that_of_the_file_to_the_bit(tmp_path, frame):
     table = clicks()
     data, model = str(tmp_path / "clicks.parquet"), tmp_path / "model.parquet"
     pq.write_table(table, data, row_group_size=1000)
-    settings = {"shrinkage": Truncation(1e-4), "update": Adaptive(), "rate": 0.3}
-    reading = Reading(label_column="click", weight_column="weight")
-    train([data], model, Training(loss=Logistic(), reading=reading, **settings))
+    settings = {"shrinkage": Truncation(1e-4), "update": Adaptive(), "learning_rate": 0.3}
+    reading = ReadOptions(label_column="click", weight_column="weight")
+    train([data], model, TrainSettings(loss=Logistic(), reading=reading, **settings))
     from_file = Model.load(model)
     learner = Learner(Logistic(), **settings)
     learner.learn(batch_of(frame(table), label="click", weight="weight"))

@@ -15,9 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dwindle._base.errors import DataError
-from dwindle.data.stream import Position, Reading, read, size
+from dwindle.data.stream import Position, ReadOptions, read, size
 from dwindle.data.text.scan import size_of
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 from helpers.compressed import COMPRESSED
 
 TEXT = b"".join(b"%d | a:%d b%d\n" % (1 - 2 * (i % 2), i, i * i) for i in range(5000))
@@ -45,7 +45,7 @@ WRITERS = {
 def test_the_bytes_read_grow_to_the_size_of_the_file(tmp_path, name):
     path = tmp_path / name
     WRITERS[name](path)
-    ends = [parsed.end for parsed in read([str(path)], Reading(block_size=1000))]
+    ends = [parsed.end for parsed in read([str(path)], ReadOptions(block_size=1000))]
     assert ends == sorted(ends)
     assert size([str(path)]) == path.stat().st_size
     assert ends[-1] == pytest.approx(path.stat().st_size, rel=0.01)  # a stream has an end mark
@@ -56,7 +56,7 @@ def test_the_bytes_read_grow_to_the_size_of_the_file(tmp_path, name):
 def test_they_are_those_of_the_batch_not_of_the_reader_ahead_of_it(tmp_path):
     (tmp_path / "a.vw").write_bytes(TEXT)
     lines = TEXT.splitlines(keepends=True)
-    for parsed in read([str(tmp_path / "a.vw")], Reading(block_size=1000)):
+    for parsed in read([str(tmp_path / "a.vw")], ReadOptions(block_size=1000)):
         assert 0 <= parsed.end - len(b"".join(lines[: parsed.line[-1]])) < 1000
 
 
@@ -67,7 +67,7 @@ def test_several_files_and_passes_add_up(tmp_path):
     assert size([str(tmp_path)]) == total
     assert [parsed.end for parsed in read([str(tmp_path)])][-1] == total
     found = []
-    train([str(tmp_path)], tmp_path / ".m", Training(passes=3), on_batch=found.append)
+    train([str(tmp_path)], tmp_path / ".m", TrainSettings(passes=3), on_batch=found.append)
     assert found == sorted(found)
     assert found[0] == Position(0, 0, 3 * total, 1, 3)
     assert found[-1] == Position(3 * 14_000, 3 * total, 3 * total, 3, 3)
@@ -148,14 +148,14 @@ def test_of_a_pipe_the_bytes_are_counted_and_the_total_is_not_known(tmp_path):
 
 LEFT = """
 import gc, sys, threading
-from dwindle.data.stream import Reading, read
+from dwindle.data.stream import ReadOptions, read
 
 class Holder:
     pass
 
 holder = Holder()
 holder.itself = holder  # only the garbage collector will find it
-holder.reading = read([sys.argv[1]], Reading(block_size=1000))
+holder.reading = read([sys.argv[1]], ReadOptions(block_size=1000))
 next(holder.reading)
 del holder
 with threading._shutdown_locks_lock:  # as in a thread that is just starting

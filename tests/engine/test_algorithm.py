@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import reference
-from dwindle import Adaptive, Averaged, Learner, Plain, Truncation, Unshrunk
+from dwindle import Adaptive, Averaged, Learner, NoShrinkage, Plain, Truncation
 from helpers.ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES, pulls_of, rates_of, sign
 from helpers.streams import batch_of, cut, seeds, stream
 
@@ -57,7 +57,7 @@ def test_lazy_learning_is_algorithm_1(
     ingredients = loss.loss, shrinkage[0], update[0]
     for schedule in SCHEDULES:
         learner, other = (
-            Learner(*ingredients, schedule, intercept=intercept, scaled=scaled) for _ in range(2)
+            Learner(*ingredients, schedule, intercept=intercept, normalize=scaled) for _ in range(2)
         )
         passes = 1 + second_pass
         learned = sum(importance > 0 for _, _, importance in examples)
@@ -71,7 +71,7 @@ def test_lazy_learning_is_algorithm_1(
                 shrinkage[1],
                 update[1](),
                 intercept=intercept,
-                scaled=scaled,
+                normalize=scaled,
             )
         )
         if shrinkage[1] is reference.subgradient:
@@ -163,18 +163,18 @@ def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(se
 @settings(max_examples=2)
 def test_resting_is_learning_from_examples_that_say_nothing(loss, shrinkage, update, seed, n):
     examples = stream(seed, loss.labels)
-    resting, bored = (
+    after_cooldown, bored = (
         Learner(loss.loss, shrinkage[0], update[0], SCHEDULES[4], intercept=False) for _ in range(2)
     )
-    for learner in (resting, bored):
+    for learner in (after_cooldown, bored):
         learner.learn(batch_of(examples))
-    before = final(resting)
-    with resting.resting(n) as rested:
+    before = final(after_cooldown)
+    with after_cooldown.after_cooldown(n) as rested:
         looked_at = final(rested)
-    assert final(resting) == before
-    resting.rest(n)
+    assert final(after_cooldown) == before
+    after_cooldown.cooldown(n)
     bored.learn(batch_of([([], loss.labels[0], 1.0)] * n))
-    assert looked_at == final(resting) == final(bored)
+    assert looked_at == final(after_cooldown) == final(bored)
 
 
 @losses
@@ -187,7 +187,7 @@ def test_averaging_is_the_mean_of_the_weights_that_predicted(loss, seed):
         return
     for shrinkage, shrink in (
         (Truncation(gravity=0.02), reference.t1),
-        (Unshrunk(), lambda v, _: v),
+        (NoShrinkage(), lambda v, _: v),
     ):
         learner = Learner(loss.loss, shrinkage, Averaged(), 0.1)
         rates = [0.1] * len(examples)
@@ -225,7 +225,7 @@ def test_predicting_is_the_weights_times_the_features_and_changes_nothing(
     loss, shrinkage, update, seed, scaled
 ):
     examples = stream(seed, loss.labels)
-    learner = Learner(loss.loss, shrinkage[0], update[0], 0.1, scaled=scaled)
+    learner = Learner(loss.loss, shrinkage[0], update[0], 0.1, normalize=scaled)
     learner.learn(batch_of(examples))
     before = learner.table.cells.copy()
     weights = learner.weights()
@@ -246,7 +246,9 @@ def test_the_adaptive_update_is_free_of_each_feature_s_scale(seed, factor):
         for features, label, importance in examples
     ]
     shrinkage = Truncation(gravity=0.01)
-    learners = [Learner(shrinkage=shrinkage, update=Adaptive(), rate=0.3) for _ in range(2)]
+    learners = [
+        Learner(shrinkage=shrinkage, update=Adaptive(), learning_rate=0.3) for _ in range(2)
+    ]
     first, second = (
         learner.learn(batch_of(run))
         for learner, run in zip(learners, (examples, stretched), strict=True)

@@ -16,39 +16,39 @@ from test_algorithm import agree
 
 import reference
 from dwindle import (
+    FTRL,
+    RDA,
     Adaptive,
     Averaged,
     Batch,
-    Ftrl,
     Learner,
     Logistic,
     Plain,
-    Rda,
     Truncation,
     certify,
 )
 from dwindle._base.errors import DataError
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Rounding, Unshrunk
-from dwindle.data.stream import Reading
+from dwindle.algorithm.shrinkage import NoShrinkage, Rounding
+from dwindle.data.stream import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import edge
 from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.model.model import Model, load_checkpoint, save_checkpoint
-from dwindle.runs.train import Interrupted, Training, train
+from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.budgeted import LOGISTIC, budgeted, wide
 from helpers.ingredients import UPDATES, pulls_of, rates_of
 from helpers.stopping import stopped_after
 from helpers.streams import batch_of, cut, seeds
 
 PULLED = [(update, 0.0) for update, _ in UPDATES]
-AVERAGED = [(Ftrl(), 0.02), (Rda(), 1e-3)]
+AVERAGED = [(FTRL(), 0.02), (RDA(), 1e-3)]
 every_update = pytest.mark.parametrize(("update", "gravity"), PULLED + AVERAGED, ids=str)
-RATES = [0.1, Schedule(0.5, power=0.5)]
+RATES = [0.1, Schedule(0.5, power_t=0.5)]
 
 
 def final(learner):
-    return learner.weights(), learner.intercept, learner.n_steps, learner.settled()
+    return learner.weights(), learner.intercept, learner.n_steps, learner.eviction_report()
 
 
 @every_update
@@ -170,8 +170,8 @@ def test_the_regret_bound_holds_for_the_gravities_that_a_budget_comes_to(
         [batch_of(run) for run in cut(examples, cuts) if run],
         comparator,
         loss=LOGISTIC.loss,
-        shrinkage=Truncation(1e-3, every=every),
-        rate=rate,
+        shrinkage=Truncation(1e-3, truncate_every=every),
+        learning_rate=rate,
         max_live=max_live,
     )
     assert certificate.holds
@@ -214,7 +214,7 @@ def test_what_tells_something_stays_while_the_rest_comes_and_goes(update):
         key = np.hstack([known, new]).astype(np.uint64)
         start = np.arange(n + 1) * (5 + once)
         p = learner.learn(Batch.from_arrays(start, key.ravel(), np.ones(key.size), label))
-        gravities.append(learner.settled()["gravity"])
+        gravities.append(learner.eviction_report()["gravity"])
         losses.append(np.logaddexp(0, -p * label).mean())
     assert set(map(int, learner.weights())) >= set(np.flatnonzero(np.abs(truth) > 0.5).tolist())
     assert np.mean(losses[50:]) < np.mean(losses[:2]) - 0.02
@@ -270,7 +270,7 @@ def test_an_example_beyond_the_budget_is_refused_and_nothing_is_learned():
     [
         (Truncation(threshold=0.5), Adaptive(), 100, "needs Truncation without a threshold"),
         (Rounding(0.1), Adaptive(), 100, "needs Truncation"),
-        (Unshrunk(), Plain(), 100, "needs Truncation"),
+        (NoShrinkage(), Plain(), 100, "needs Truncation"),
         (Truncation(), Averaged(), 100, "the update Adaptive or Plain"),
         (Truncation(), Plain(), 0, "max_live must be a whole number, 1 or more"),
         (Truncation(), Plain(), 1.5, "max_live must be a whole number, 1 or more"),
@@ -307,7 +307,7 @@ def test_the_command_line_keeps_a_budget_and_says_what_it_came_to(clicks, tmp_pa
 
 
 def test_a_run_within_a_budget_is_stopped_and_resumed_to_the_bit(clicks, tmp_path):
-    how = Training(max_live=9000, reading=Reading(interactions=(("q", "a"),)))
+    how = TrainSettings(max_live=9000, reading=ReadOptions(interactions=(("q", "a"),)))
     train([str(clicks)], tmp_path / "whole", how)
     short = replace(how, reading=replace(how.reading, block_size=2**16))
     with pytest.raises(Interrupted):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dwindle import Batch, Ftrl, Rda
+from dwindle import FTRL, RDA, Batch
 from helpers.budgeted import budgeted, wide
 from helpers.streams import batch_of, seeds
 
@@ -19,7 +19,7 @@ def energies(learner):
     return dict(zip((full["key"] - np.uint64(1)).tolist(), full["energy"].tolist(), strict=True))
 
 
-@pytest.mark.parametrize(("update", "every"), [(Ftrl(), 1), (Rda(), 1), (Rda(), 3)], ids=str)
+@pytest.mark.parametrize(("update", "every"), [(FTRL(), 1), (RDA(), 1), (RDA(), 3)], ids=str)
 @given(seed=seeds, max_live=st.integers(6, 100))
 @settings(max_examples=10)
 def test_what_averages_gradients_loses_what_told_little_seldom_and_long_ago(
@@ -60,7 +60,7 @@ def with_noise(seed, n, words, once=10):
     return Batch.from_arrays(np.arange(n + 1) * (3 + once), key.ravel(), np.ones(key.size), label)
 
 
-@pytest.mark.parametrize("update", [Ftrl(), Rda()], ids=str)
+@pytest.mark.parametrize("update", [FTRL(), RDA()], ids=str)
 def test_what_was_frequent_is_held_and_forgotten_long_after_it_was_seen_last(update):
     learner = budgeted(update, 1e-3, 300, 0.5)
     old, young = range(50), range(50, 100)
@@ -73,7 +73,7 @@ def test_what_was_frequent_is_held_and_forgotten_long_after_it_was_seen_last(upd
     assert set(old).isdisjoint(energies(learner))
 
 
-@pytest.mark.parametrize("update", [Ftrl(), Rda()], ids=str)
+@pytest.mark.parametrize("update", [FTRL(), RDA()], ids=str)
 def test_a_budget_knows_what_was_seen_lately_when_the_clock_has_outgrown_a_cell(update):
     learner = budgeted(update, 1e-12, 300, 0.5)
     start = 2**32 - 500

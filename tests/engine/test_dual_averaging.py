@@ -12,23 +12,23 @@ from vowpalwabbit import Workspace
 
 import reference
 from dwindle import (
+    FTRL,
+    RDA,
     Adaptive,
     Batch,
-    Ftrl,
     Learner,
     Logistic,
-    Rda,
+    NoShrinkage,
     Rounding,
     Schedule,
     Truncation,
-    Unshrunk,
 )
 from dwindle.model.model import Model, load_checkpoint, save_checkpoint
 from dwindle.runs.metrics import auc
 from helpers.ingredients import LOSSES
 from helpers.streams import batch_of, cut, stream
 
-UPDATES = [Ftrl(), Ftrl(beta=0.25), Rda(), Rda(beta=0.25)]
+UPDATES = [FTRL(), FTRL(beta=0.25), RDA(), RDA(beta=0.25)]
 updates = pytest.mark.parametrize("update", UPDATES, ids=str)
 # A loss is but its slope here: two of them are enough to tell.
 losses = pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: str(loss.loss))
@@ -43,7 +43,7 @@ def learner_of(loss, update, gravity=GRAVITY):
 def eager(examples, loss, update):
     return reference.averaged(
         examples, [RATE] * len(examples), loss.slope, GRAVITY, update.beta,
-        proximal=isinstance(update, Ftrl),
+        proximal=isinstance(update, FTRL),
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def test_a_checkpoint_goes_on_to_the_bit_and_a_model_predicts_alike(update, tmp_
 
 
 def test_on_one_feature_ftrl_is_what_its_formula_says():
-    learner = Learner(Logistic(), Truncation(0.3), Ftrl(beta=1.0), 0.5, intercept=False)
+    learner = Learner(Logistic(), Truncation(0.3), FTRL(beta=1.0), 0.5, intercept=False)
     learner.learn_one({"a": 1.0}, 1)  # g = -1/2
     n, z = 0.25, 0.5 * 0.5
     expected = np.float32((z - 0.5 * 0.3) / (1 + math.sqrt(n)))
@@ -129,7 +129,7 @@ def planted(n=3000, d=300):
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 1.0), (0.5, 0.5)])
 def test_ftrl_has_the_weights_of_vowpal_wabbit(l1, alpha, beta):
     matrix, label = planted()
-    ours = Learner(Logistic(), Truncation(l1), Ftrl(beta), alpha, intercept=False)
+    ours = Learner(Logistic(), Truncation(l1), FTRL(beta), alpha, intercept=False)
     p = ours.learn(Batch.from_csr(matrix, label))
     with TemporaryDirectory() as folder:
         vw = Workspace(
@@ -150,7 +150,9 @@ def test_ftrl_has_the_weights_of_vowpal_wabbit(l1, alpha, beta):
 
 def test_dual_averaging_without_a_penalty_follows_the_mean_gradient():
     matrix, label = planted()
-    rda, adaptive = (Learner(Logistic(), Unshrunk(), update, 0.5) for update in (Rda(), Adaptive()))
+    rda, adaptive = (
+        Learner(Logistic(), NoShrinkage(), update, 0.5) for update in (RDA(), Adaptive())
+    )
     batch = Batch.from_csr(matrix, label)
     for learner in (rda, adaptive):
         learner.learn(batch)
@@ -167,10 +169,10 @@ def once_and_often(n=20_000):
     return Batch.from_arrays(np.arange(n + 1) * 4, key.ravel(), np.ones(4 * n), label)
 
 
-@pytest.mark.parametrize("kind", [Ftrl, Rda])
+@pytest.mark.parametrize("kind", [FTRL, RDA])
 def test_what_is_not_seen_again_is_forgotten_and_what_tells_something_is_not(kind):
     batch = once_and_often()
-    gravity = 2.0 if kind is Ftrl else 2e-4
+    gravity = 2.0 if kind is FTRL else 2e-4
     forgetful, faithful = (
         Learner(Logistic(), Truncation(gravity), kind(), 0.3, max_live=max_live)
         for max_live in (100, None)
@@ -189,10 +191,10 @@ def test_what_is_not_seen_again_is_forgotten_and_what_tells_something_is_not(kin
 @pytest.mark.parametrize(
     ("shrinkage", "update", "message"),
     [
-        (Rounding(0.1), Ftrl(), "Ftrl knows only Truncation"),
-        (Truncation(0.1, 0.5), Rda(), "Rda has no threshold"),
-        (Truncation(0.1, every=3), Ftrl(), "no pull at every K-th step"),
-        (Truncation(0.1), Ftrl(beta=0.0), "beta must be finite and above 0"),
+        (Rounding(0.1), FTRL(), "FTRL knows only Truncation"),
+        (Truncation(0.1, 0.5), RDA(), "RDA has no threshold"),
+        (Truncation(0.1, truncate_every=3), FTRL(), "no pull at every K-th step"),
+        (Truncation(0.1), FTRL(beta=0.0), "beta must be finite and above 0"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(shrinkage, update, message):

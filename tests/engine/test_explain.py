@@ -35,7 +35,9 @@ def learned(stream, **settings):
 @given(stream=st.lists(features, max_size=10), x=features)
 def test_contributions_and_intercept_add_up_to_the_prediction_to_the_bit(update, stream, x):
     """In the example's order: another one may round another way."""
-    learner = learned(stream, loss=Logistic(), shrinkage=Truncation(0.01), update=update, rate=0.1)
+    learner = learned(
+        stream, loss=Logistic(), shrinkage=Truncation(0.01), update=update, learning_rate=0.1
+    )
     for predictor in (learner, Model.of(learner)):
         found = predictor.explain(x)
         order = Batch.from_dicts([x]).names
@@ -48,7 +50,7 @@ def test_contributions_and_intercept_add_up_to_the_prediction_to_the_bit(update,
 @pytest.mark.parametrize("intercept", [True, False])
 @given(stream=st.lists(features, max_size=10), x=features)
 def test_scaled_predictions_are_explained_as_they_are_scaled(intercept, stream, x):
-    learner = learned(stream, rate=0.1, scaled=True, intercept=intercept)
+    learner = learned(stream, learning_rate=0.1, normalize=True, intercept=intercept)
     for predictor in (learner, Model.of(learner)):
         found = predictor.explain(x)
         total = found.intercept + sum(found.contributions.values())

@@ -30,13 +30,13 @@ from dwindle import (
     Hinge,
     Learner,
     Logistic,
+    NoShrinkage,
     Plain,
     Poisson,
     Rounding,
     Schedule,
     Squared,
     Truncation,
-    Unshrunk,
 )
 from dwindle.algorithm.clock import FIRST, WINDOW
 from dwindle.engine.learn_one import JOINED, NUMBERS
@@ -44,8 +44,8 @@ from dwindle.jit.packed_args import Standing
 
 LEARNERS = [
     lambda: Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3),
-    lambda: Learner(Logistic(), Truncation(0.01, every=3), Plain(), 0.1, scaled=True),
-    lambda: Learner(Hinge(), Rounding(0.05), Plain(), Schedule(0.1, power=0.5), intercept=False),
+    lambda: Learner(Logistic(), Truncation(0.01, truncate_every=3), Plain(), 0.1, normalize=True),
+    lambda: Learner(Hinge(), Rounding(0.05), Plain(), Schedule(0.1, power_t=0.5), intercept=False),
     lambda: Learner(Logistic(), Truncation(0.01), Averaged(), 0.1),
 ]
 
@@ -131,11 +131,11 @@ def test_names_of_every_length_have_the_keys_of_a_batch():
 
 
 def test_what_happens_between_two_examples_is_noticed():
-    one_by_one, batched = (Learner(rate=Schedule(0.3, pass_decay=0.5)) for _ in range(2))
+    one_by_one, batched = (Learner(learning_rate=Schedule(0.3, pass_decay=0.5)) for _ in range(2))
     many = Batch.from_dicts([{f"{i} {j}": 1.0 for j in range(9)} for i in range(99)], [1] * 99)
     for happens in (
         lambda learner: learner.learn(many),
-        lambda learner: learner.rest(1000),
+        lambda learner: learner.cooldown(1000),
         lambda learner: learner.next_pass(),
         lambda learner: learner.sweep(),
         lambda learner: learner.table.make_room(10_000),
@@ -249,14 +249,14 @@ def test_a_label_that_was_not_looked_at_is_not_taken_for_fitting():
 
 
 def test_labels_that_fit_are_not_remembered_for_ever():
-    learner = Learner(Poisson(), Unshrunk(), Plain(), 1e-9)
+    learner = Learner(Poisson(), NoShrinkage(), Plain(), 1e-9)
     for count in range(1000):
         learner.learn_one({"a": 1}, count)
     assert len(learner._one.fitting) <= 64
 
 
 def test_a_run_that_diverges_one_by_one_is_stopped_with_a_sentence():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 1e3)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 1e3)
 
     def learn():
         for _ in range(200):
@@ -281,7 +281,7 @@ def test_a_copy_goes_on_alone(copied):
 
 
 def test_threads_that_predict_at_once_do_not_disturb_each_other():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 0.1, intercept=False)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 0.1, intercept=False)
     for i in range(20):
         learner.learn_one({f"f{i}": 1}, i)
     expected = [learner.predict_one({f"f{i}": 1}) for i in range(20)]

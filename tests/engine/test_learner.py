@@ -9,33 +9,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import (
+    FTRL,
+    RDA,
     Adaptive,
     Averaged,
     Batch,
     ClippedSquared,
     DataError,
     DivergedError,
-    Ftrl,
     Hinge,
     Huber,
     Learner,
     Logistic,
+    NoShrinkage,
     Plain,
     Poisson,
     Quantile,
-    Rda,
     Rounding,
     Schedule,
     Squared,
     Subgradient,
     Truncation,
-    Unshrunk,
 )
 from dwindle.algorithm.clock import FIRST, WINDOW
 
 
 def test_learning_one_returns_the_prediction_made_before_learning():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 0.25, intercept=False)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 0.25, intercept=False)
     assert learner.learn_one({"a": 1}, 2) == 0
     assert learner.learn_one({"a": 1}, 2) == 1  # w = 0.25 * 2 * 2
     assert learner.predict_one({"a": 2}) == 3
@@ -72,17 +72,17 @@ def test_names_enter_with_their_feature_and_leave_with_it():
 def test_resting_goes_on_past_the_end_of_a_window():
     learner = Learner(Squared(), Truncation(gravity=2**-10), Plain(), 1.0, intercept=False)
     learner.learn_one({"a": 1}, 4)
-    learner.rest(WINDOW + 5)
+    learner.cooldown(WINDOW + 5)
     assert learner.n_steps == WINDOW + 6
     assert learner.weights() == {}
     learner.learn_one({"a": 1}, 4)
     assert learner.weights() == {"a": 8}
-    learner.rest(1024)
+    learner.cooldown(1024)
     assert learner.weights() == {"a": 7}
 
 
 def test_key_0_is_a_feature_like_any_other():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 0.1, intercept=False)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 0.1, intercept=False)
     learner.learn(Batch.from_arrays([0, 2], np.array([0, 2**64 - 2], np.uint64), [1, 1], [1]))
     learner.sweep()
     assert learner.weights() == {"0": 0.2, str(2**64 - 2): 0.2}
@@ -98,7 +98,7 @@ def test_an_example_without_features_teaches_the_intercept():
 
 def test_without_intercept_there_is_none():
     for update in (Plain(), Adaptive(), Averaged()):
-        learner = Learner(Squared(), Unshrunk(), update, 0.25, intercept=False)
+        learner = Learner(Squared(), NoShrinkage(), update, 0.25, intercept=False)
         learner.learn_one({"a": 1}, 2)
         assert learner.intercept == 0
 
@@ -115,21 +115,21 @@ def test_importance_0_learns_nothing(update):
 
 
 def test_importance_multiplies_the_gradient():
-    one, two = (Learner(Squared(), Unshrunk(), Plain(), r) for r in (0.1, 0.05))
+    one, two = (Learner(Squared(), NoShrinkage(), Plain(), r) for r in (0.1, 0.05))
     one.learn_one({"a": 1}, 1)
     two.learn_one({"a": 1}, 1, importance=2)
     assert one.weights() == two.weights()
 
 
 def test_a_base_is_added_to_the_prediction_and_what_is_learned_is_the_rest():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 0.25, intercept=False)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 0.25, intercept=False)
     batch = Batch.from_dicts([{"a": 1}, {"a": 1}], [2, 2], base=[1, 0])
     assert learner.learn(batch).tolist() == [1, 0.5]
     assert learner.predict(batch).tolist() == [2.25, 1.25]
 
 
 def test_a_name_given_twice_counts_twice():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 0.1, intercept=False)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 0.1, intercept=False)
     learner.learn(Batch.from_arrays([0, 2], [5, 5], [1, 2], [1]))
     assert learner.weights() == {"5": pytest.approx(0.6)}
 
@@ -208,7 +208,7 @@ def test_a_batch_without_labels_can_be_predicted_but_not_learned_from():
 
 
 def test_a_run_that_diverges_is_stopped_with_a_sentence():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 1e3)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 1e3)
     examples = Batch.from_dicts([{"a": 1e3}] * 200, [1] * 200)
     with pytest.raises(
         DivergedError, match=r"example \d+: the prediction is .*; lower the rate \(it is 1000\)"
@@ -217,7 +217,7 @@ def test_a_run_that_diverges_is_stopped_with_a_sentence():
 
 
 def test_a_slope_too_steep_to_remember_is_told_and_not_learned_from():
-    learner = Learner(Squared(), Unshrunk(), Adaptive(), 0.3)
+    learner = Learner(Squared(), NoShrinkage(), Adaptive(), 0.3)
     with pytest.raises(DivergedError):
         learner.learn_one({"a": 1}, 3e20)
     assert learner.weights() == {}
@@ -237,7 +237,7 @@ def test_an_adaptive_step_is_divided_by_the_length_of_its_example(intercept):
 
 def test_the_rate_unless_told_is_the_update_s():
     assert Learner().schedule == Schedule(0.6)
-    for update in (Plain(), Averaged(), Ftrl(), Rda()):
+    for update in (Plain(), Averaged(), FTRL(), RDA()):
         assert Learner(update=update).schedule == Schedule(0.3)
 
 
@@ -249,7 +249,7 @@ def test_the_feature_without_a_name_keeps_it():
 
 @pytest.mark.parametrize("n", [FIRST - 1, FIRST, FIRST + 1, WINDOW])
 def test_divergence_at_the_edge_of_a_window_is_not_learned_twice(n):
-    learner = Learner(Squared(), Unshrunk(), Plain(), 1e3, intercept=False)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 1e3, intercept=False)
     learner.learn(Batch.from_dicts([{}] * (n - 30), [1] * (n - 30)))
     with pytest.raises(DivergedError):
         learner.learn(Batch.from_dicts([{"a": 1e3}] * 200, [1] * 200))
@@ -260,11 +260,20 @@ class NotALoss(NamedTuple):
 
 
 CONTRADICTIONS = [
-    ({"rate": 0}, "rate must be finite and above 0, got 0.0"),
-    ({"rate": math.nan}, "rate must be finite and above 0, got nan"),
-    ({"rate": Schedule(0.1, power=-1)}, "power must be finite and 0 or more, got -1.0"),
-    ({"rate": Schedule(0.1, pass_decay=0)}, "pass_decay must be finite and above 0, got 0.0"),
-    ({"rate": Schedule(0.1, t0=0)}, "t0 must be finite and above 0, got 0.0"),
+    ({"learning_rate": 0}, "learning_rate must be finite and above 0, got 0.0"),
+    ({"learning_rate": math.nan}, "learning_rate must be finite and above 0, got nan"),
+    (
+        {"learning_rate": Schedule(0.1, power_t=-1)},
+        "power_t must be finite and 0 or more, got -1.0",
+    ),
+    (
+        {"learning_rate": Schedule(0.1, pass_decay=0)},
+        "pass_decay must be finite and above 0, got 0.0",
+    ),
+    (
+        {"learning_rate": Schedule(0.1, initial_t=0)},
+        "initial_t must be finite and above 0, got 0.0",
+    ),
     ({"shrinkage": Truncation(-1)}, "gravity must be 0 or more, got -1"),
     ({"shrinkage": Truncation(math.nan)}, "gravity must be 0 or more, got nan"),
     (
@@ -272,34 +281,40 @@ CONTRADICTIONS = [
         "gravity must be finite; Rounding removes weights at once",
     ),
     ({"shrinkage": Truncation(1, threshold=-1)}, "threshold must be 0 or more, got -1"),
-    ({"shrinkage": Rounding(0.1, every=0)}, "every must be a whole number, 1 or more, got 0"),
-    ({"shrinkage": Rounding(0.1, every=2.5)}, "every must be a whole number, 1 or more, got 2.5"),
+    (
+        {"shrinkage": Rounding(0.1, truncate_every=0)},
+        "truncate_every must be a whole number, 1 or more, got 0",
+    ),
+    (
+        {"shrinkage": Rounding(0.1, truncate_every=2.5)},
+        "truncate_every must be a whole number, 1 or more, got 2.5",
+    ),
     ({"loss": Quantile(2)}, "tau must be between 0 and 1, got 2"),
     ({"loss": Huber(-1)}, "delta must be finite and above 0, got -1"),
     ({"loss": Hinge(math.nan)}, "margin must be finite, got nan"),
     ({"update": Adaptive(beta=0)}, "beta must be finite and above 0, got 0"),
     (
         {"update": Averaged(), "shrinkage": Rounding(0.1)},
-        "Averaged is Theorem 3.2's mean, which knows only Truncation: got Rounding(threshold=0.1, every=1)",
+        "Averaged is Theorem 3.2's mean, which knows only Truncation: got Rounding(threshold=0.1, truncate_every=1)",
     ),
     (
         {"update": Averaged(), "shrinkage": Subgradient(0.1)},
-        "Averaged is Theorem 3.2's mean, which knows only Truncation: got Subgradient(gravity=0.1, every=1)",
+        "Averaged is Theorem 3.2's mean, which knows only Truncation: got Subgradient(gravity=0.1, truncate_every=1)",
     ),
     (
-        {"update": Averaged(), "shrinkage": Truncation(0.1, every=2)},
-        "Averaged is Theorem 3.2's mean, which asks for every=1 and no threshold: "
-        "got Truncation(gravity=0.1, threshold=inf, every=2)",
+        {"update": Averaged(), "shrinkage": Truncation(0.1, truncate_every=2)},
+        "Averaged is Theorem 3.2's mean, which asks for truncate_every=1 and no threshold: "
+        "got Truncation(gravity=0.1, threshold=inf, truncate_every=2)",
     ),
     (
         {"update": Averaged(), "shrinkage": Truncation(0.1, threshold=1)},
-        "Averaged is Theorem 3.2's mean, which asks for every=1 and no threshold: "
-        "got Truncation(gravity=0.1, threshold=1, every=1)",
+        "Averaged is Theorem 3.2's mean, which asks for truncate_every=1 and no threshold: "
+        "got Truncation(gravity=0.1, threshold=1, truncate_every=1)",
     ),
     (
-        {"update": Averaged(), "rate": Schedule(0.1, power=0.5)},
+        {"update": Averaged(), "learning_rate": Schedule(0.1, power_t=0.5)},
         "Averaged is Theorem 3.2's mean, which asks for a constant rate: "
-        "got Schedule(rate=0.1, power=0.5, t0=1.0, pass_decay=1.0)",
+        "got Schedule(learning_rate=0.1, power_t=0.5, initial_t=1.0, pass_decay=1.0)",
     ),
     (
         {"loss": NotALoss()},
@@ -337,7 +352,7 @@ def test_integers_and_floats_in_a_setting_mean_the_same_and_compile_once():
 
 
 def test_a_value_that_scaling_makes_vanish_leaves_the_weights_finite():
-    learner = Learner(Logistic(), Truncation(), Adaptive(), 0.1, scaled=True)
+    learner = Learner(Logistic(), Truncation(), Adaptive(), 0.1, normalize=True)
     for _ in range(3):
         learner.learn_one({"a": 1.0, "b": 1.0, "least": 2.0**-149}, 1)
     assert np.isfinite(list(learner.weights().values())).all()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwindle import Adaptive, Batch, Ftrl, Learner, Logistic, Truncation
+from dwindle import FTRL, Adaptive, Batch, Learner, Logistic, Truncation
 from dwindle.engine.cardinality import Distinct
 from dwindle.engine.name_table import FEW, SLACK
 from dwindle.features.names import Text
@@ -38,7 +38,7 @@ def living(learner):
 
 @pytest.mark.parametrize(
     ("update", "gravity", "max_live"),
-    [(Adaptive(), 0.02, None), (Adaptive(), 0.0, 3000), (Ftrl(), 1.0, 3000), (Ftrl(), 1.0, 60_000)],
+    [(Adaptive(), 0.02, None), (Adaptive(), 0.0, 3000), (FTRL(), 1.0, 3000), (FTRL(), 1.0, 60_000)],
     ids=str,
 )
 @pytest.mark.parametrize("n", [40, 2000])  # spelled at once, or by another thread
@@ -98,10 +98,10 @@ def test_a_forked_process_knows_the_names_and_learns_on():
     code = """if True:
         import os, sys
         import numpy as np
-        from test_naming import fleeting, living, name_of
-        from dwindle import Ftrl, Learner, Logistic, Truncation
+        from engine.test_name_table import fleeting, living, name_of
+        from dwindle import FTRL, Learner, Logistic, Truncation
         rng = np.random.default_rng(0)
-        learner = Learner(Logistic(), Truncation(1.0), Ftrl(), max_live=60_000)
+        learner = Learner(Logistic(), Truncation(1.0), FTRL(), max_live=60_000)
         for t in range(12):
             learner.learn(fleeting(t, 2000, rng))
         child = os.fork()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwindle import Batch, Learner, Logistic, Plain, Squared, Truncation, Unshrunk
+from dwindle import Batch, Learner, Logistic, NoShrinkage, Plain, Squared, Truncation
 from dwindle.engine import kernels
 from dwindle.engine.table import ROOMY, SMALLEST
 
@@ -39,7 +39,7 @@ def test_sweeping_drops_the_dead_and_every_other_feature_is_still_found(seed, n,
         "high bits": np.arange(n, dtype=np.uint64) << np.uint64(50),
     }[pattern]
     keys = np.unique(keys)
-    learner = Learner(Squared(), Unshrunk(), Plain(), 0.1, intercept=False)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 0.1, intercept=False)
     learner.learn(once_each(keys, 7))
     table = learner.table
     dead = keys[rng.random(len(keys)) < 0.5]
@@ -66,7 +66,7 @@ def test_the_table_grows_only_with_what_lives():
 
 
 def test_an_example_larger_than_the_table_fits():
-    learner = Learner(Squared(), Unshrunk(), Plain(), 1e-6)
+    learner = Learner(Squared(), NoShrinkage(), Plain(), 1e-6)
     learner.learn(once_each(range(5), 5))
     learner.learn(once_each(range(100_000), 100_000))
     assert len(learner) == 100_000
@@ -78,7 +78,7 @@ def test_cost_is_linear_in_the_non_zeros_however_many_other_features_there_are()
     looked_at = {}
     rng = np.random.default_rng(0)
     for n in (900, 10**7):
-        learner = Learner(Squared(), Unshrunk(), Plain(), 1e-3, intercept=False)
+        learner = Learner(Squared(), NoShrinkage(), Plain(), 1e-3, intercept=False)
         learner.learn(once_each(rng.integers(2**32, 2**63, n, np.uint64), 100))
         probes = kernels.probes.of(learner.update)
         known = full(learner.table.cells)["key"][:1000] - np.uint64(1)
@@ -131,7 +131,7 @@ def test_twenty_million_features_seen_once_each_stay_under_300_mb():
     script = """
         import numpy as np
         from dwindle import Batch, Learner, Logistic, Plain, Truncation
-        learner = Learner(Logistic(), Truncation(gravity=6e-5), Plain(), rate=0.1)
+        learner = Learner(Logistic(), Truncation(gravity=6e-5), Plain(), learning_rate=0.1)
         per, n, chunk = 10, 20_000_000, 200_000
         for first in range(0, n, chunk):
             key = np.arange(first, first + chunk, dtype=np.uint64) * np.uint64(0x9E3779B1)

@@ -150,7 +150,9 @@ def test_probabilities_are_there_for_the_logistic_loss_alone():
 
 
 def test_log_probabilities_stay_finite_where_probabilities_round_to_zero():
-    model = TruncatedGradientClassifier(passes=50, rate=5.0).fit([[1.0], [-1.0]] * 20, [0, 1] * 20)
+    model = TruncatedGradientClassifier(passes=50, learning_rate=5.0).fit(
+        [[1.0], [-1.0]] * 20, [0, 1] * 20
+    )
     log = model.predict_log_proba([[1e4]])
     assert np.isfinite(log).all()
     assert log.min() < -800

@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import dwindle
 from dwindle import DataError, TruncatedGradientClassifier, TruncatedGradientRegressor
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
 from helpers.tabular import data, in_order, numbers, same
 
@@ -38,12 +38,12 @@ def train(*args):
     [
         ([], {}),
         (["--gravity", "1e-3"], {"gravity": 1e-3}),
-        (["--passes", "3", "--pass-decay", "0.5", "-K", "10", "-g", "1e-3"], {"passes": 3, "pass_decay": 0.5, "every": 10, "gravity": 1e-3}),
-        (["--update", "plain", "--rate", "0.1", "--power", "0.5", "-g", "0.01"], {"update": "plain", "rate": 0.1, "power": 0.5, "gravity": 0.01}),
+        (["--passes", "3", "--pass-decay", "0.5", "-K", "10", "-g", "1e-3"], {"passes": 3, "pass_decay": 0.5, "truncate_every": 10, "gravity": 1e-3}),
+        (["--update", "plain", "--learning-rate", "0.1", "--power-t", "0.5", "-g", "0.01"], {"update": "plain", "learning_rate": 0.1, "power_t": 0.5, "gravity": 0.01}),
         (["--loss", "hinge", "--shrinkage", "rounding", "--threshold", "0.01"], {"loss": "hinge", "shrinkage": "rounding", "threshold": 0.01}),
         (["-g", "1e-3", "--keep", "20"], {"gravity": 1e-3, "keep": 20}),
-        (["-g", "1e-3", "--passes", "3", "--rest", "400"], {"gravity": 1e-3, "passes": 3, "rest": 400}),
-        (["-g", "1e-3", "--passes", "8", "--holdout", "5", "--patience", "2", "--rest", "200"], {"gravity": 1e-3, "passes": 8, "early_stopping": True, "holdout": 5, "patience": 2, "rest": 200}),
+        (["-g", "1e-3", "--passes", "3", "--cooldown", "400"], {"gravity": 1e-3, "passes": 3, "cooldown": 400}),
+        (["-g", "1e-3", "--passes", "8", "--holdout", "5", "--patience", "2", "--cooldown", "200"], {"gravity": 1e-3, "passes": 8, "early_stopping": True, "holdout": 5, "patience": 2, "cooldown": 200}),
         (["-g", "1e-3", "--passes", "8", "--holdout", "5", "--patience", "1"], {"gravity": 1e-3, "passes": 8, "early_stopping": True, "holdout": 5, "patience": 1}),
     ],
     ids=str,
@@ -64,7 +64,7 @@ def test_the_command_line_and_the_estimator_give_the_same_bits(tmp_path, options
         assert ours.settings == expected.settings
         assert ours.names == expected.names
         for fact in ("labels", "examples", "seen", "peak_live"):
-            assert ours.facts[fact] == expected.facts[fact]
+            assert ours.metadata[fact] == expected.metadata[fact]
         assert np.array_equal(
             model.decision_function(x), dwindle.load(tmp_path / "m").decision_function(x)
         )
@@ -127,7 +127,7 @@ def test_what_was_learned_from_names_predicts_data_frames_by_name(tmp_path):
     label = (frame["price"] > frame["age"]).astype(int)
     frame.assign(label=label).to_csv(tmp_path / "data.csv", index=False)
     model = TruncatedGradientClassifier(passes=5).fit_file(
-        tmp_path / "data.csv", reading=Reading(format="csv")
+        tmp_path / "data.csv", reading=ReadOptions(format="csv")
     )
     assert model.weights().keys() == {"price", "age", "noise"}
     assert model.score(frame[["noise", "age", "price"]], label) > 0.9

@@ -140,7 +140,7 @@ def by_joblib(model):
     [
         {},
         {"keep": 9},
-        {"update": "plain", "power": 0.5, "every": 7},
+        {"update": "plain", "power_t": 0.5, "truncate_every": 7},
         {"update": "plain", "average": True},
     ],
     ids=str,
@@ -154,7 +154,7 @@ def test_a_pickled_estimator_predicts_and_goes_on_to_the_bit(through, settings):
         for i in range(1500, 3000, 500):
             each.partial_fit(x[i : i + 500], y[i : i + 500])
     assert same(copy.coef_, model.coef_)
-    assert copy._facts() == model._facts()
+    assert copy._metadata() == model._metadata()
 
 
 def test_names_survive_a_pickle_mapped_to_memory(tmp_path):

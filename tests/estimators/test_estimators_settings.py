@@ -37,12 +37,12 @@ REFUSED = [
     ({"update": "adam"}, "update must be one of adaptive, plain, ftrl, rda, got 'adam'"),
     ({"average": True}, "average is Theorem 3.2's mean of the plain update: say update='plain'"),
     ({"gravity": -1.0}, "gravity must be 0 or more, got -1"),
-    ({"rate": 0.0}, "rate must be finite and above 0"),
+    ({"learning_rate": 0.0}, "learning_rate must be finite and above 0"),
     ({"passes": 0}, "passes must be a whole number, 1 or more, got 0"),
     ({"keep": -1}, "keep must be a whole number, 0 or more, got -1"),
     ({"holdout": 1}, "holdout must be a whole number, 2 or more, got 1"),
     ({"patience": 0}, "patience must be a whole number, 1 or more, got 0"),
-    ({"rest": -1}, "rest must be a whole number, 0 or more, got -1"),
+    ({"cooldown": -1}, "cooldown must be a whole number, 0 or more, got -1"),
     ({"loss": "poisson"}, r"Poisson\(\) cannot tell classes apart: its labels must be 0 or more"),
     ({"early_stopping": True, "holdout": "a.svm"}, "holdout must be a number for a matrix"),
 ]
@@ -85,7 +85,7 @@ def test_average_is_the_averaged_update():
     x, y = data()
     learner = Learner(Logistic(), Truncation(1e-3), Averaged(), 0.1)
     learner.learn(Batch.from_csr(x, 2 * y - 1))
-    model = in_order(update="plain", average=True, rate=0.1).fit(x, y)
+    model = in_order(update="plain", average=True, learning_rate=0.1).fit(x, y)
     assert model.weights() == learner.weights()
 
 
@@ -141,6 +141,6 @@ def test_losses_of_a_regressor_are_what_they_say():
 
 def test_divergence_names_the_row():
     x = np.full((100, 1), 1e3)
-    model = TruncatedGradientRegressor(update="plain", rate=1e3, shuffle=False)
+    model = TruncatedGradientRegressor(update="plain", learning_rate=1e3, shuffle=False)
     with pytest.raises(DivergedError, match=r"row \d+: the prediction is .*; lower the rate"):
         model.fit(x, np.ones(100))

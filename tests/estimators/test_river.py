@@ -92,7 +92,7 @@ def test_more_classes_by_river_s_one_vs_rest():
 
 
 def test_without_gravity_the_plain_update_is_river_s_linear_regression():
-    ours = TruncatedGradientRegressor(update="plain", rate=0.01)
+    ours = TruncatedGradientRegressor(update="plain", learning_rate=0.01)
     theirs = linear_model.LinearRegression(optim.SGD(0.01), intercept_lr=0.01)
     scaler = preprocessing.StandardScaler()
     for raw, y in datasets.TrumpApproval():
@@ -104,7 +104,7 @@ def test_without_gravity_the_plain_update_is_river_s_linear_regression():
 
 
 def test_without_gravity_the_plain_update_is_river_s_logistic_regression():
-    ours = TruncatedGradientClassifier(update="plain", rate=0.1)
+    ours = TruncatedGradientClassifier(update="plain", learning_rate=0.1)
     theirs = linear_model.LogisticRegression(optim.SGD(0.1), intercept_lr=0.1)
     for x, y in datasets.Phishing():
         assert ours.predict_proba_one(x)[True] == pytest.approx(
@@ -129,10 +129,10 @@ def test_names_may_be_numbers_as_river_s_may():
 
 def test_options_are_those_of_the_command_line():
     model = TruncatedGradientRegressor(
-        loss=Quantile(0.9), gravity=0.1, every=5, rate=0.2, power=0.5
+        loss=Quantile(0.9), gravity=0.1, truncate_every=5, learning_rate=0.2, power_t=0.5
     )
     assert model.learner.loss == Quantile(0.9)
-    assert model.learner.shrinkage == Truncation(0.1, every=5)
+    assert model.learner.shrinkage == Truncation(0.1, truncate_every=5)
     assert model.learner.schedule[:2] == (0.2, 0.5)
     assert TruncatedGradientClassifier("hinge").learner.loss == Hinge()
     assert TruncatedGradientClassifier().learner.loss == Logistic()
@@ -150,7 +150,7 @@ def test_a_hinge_has_labels_but_no_probabilities():
 
 
 def test_counts_are_predicted_by_their_mean():
-    model = TruncatedGradientRegressor("poisson", update="plain", rate=0.01)
+    model = TruncatedGradientRegressor("poisson", update="plain", learning_rate=0.01)
     for _ in range(2000):
         model.learn_one({"a": 1}, 7)
     assert model.predict_one({"a": 1}) == pytest.approx(7, rel=1e-3)

@@ -7,8 +7,14 @@ from helpers.streams import stream
 LOGISTIC = LOSSES[1]
 
 
-def budgeted(update, gravity, max_live, rate=0.1, every=1):
-    return Learner(LOGISTIC.loss, Truncation(gravity, every=every), update, rate, max_live=max_live)
+def budgeted(update, gravity, max_live, learning_rate=0.1, truncate_every=1):
+    return Learner(
+        LOGISTIC.loss,
+        Truncation(gravity, truncate_every=truncate_every),
+        update,
+        learning_rate,
+        max_live=max_live,
+    )
 
 
 def wide(seed, n_features=2000, n_examples=300):

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from dwindle.data.stream import Reading, read
+from dwindle.data.stream import ReadOptions, read
 
 RICH = (
     "1 2.5 0.25 'first | a b:0.1 |user city:oslo age:1e-5 | c |user x\n"
@@ -31,7 +31,7 @@ def dwindle(*args, stdin=None):
 def examples(paths, **reading):
     """All that the data says: features by name, and what is said of each example, in bits."""
     found = []
-    for parsed in read([str(path) for path in paths], Reading(**reading)):
+    for parsed in read([str(path) for path in paths], ReadOptions(**reading)):
         batch = parsed.batch
         assert not parsed.bad
         names = list(map(str, batch.key)) if batch.names is None else list(batch.names)

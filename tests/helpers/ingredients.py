@@ -89,21 +89,24 @@ LOSSES = [
 
 # A shrinkage and the reference's.
 SHRINKAGES = [
-    (dwindle.Unshrunk(), lambda v, _a: v),
+    (dwindle.NoShrinkage(), lambda v, _a: v),
     (dwindle.Truncation(gravity=0.0371), reference.t1),
-    (dwindle.Truncation(gravity=0.0371, every=3), reference.t1),
+    (dwindle.Truncation(gravity=0.0371, truncate_every=3), reference.t1),
     (
-        dwindle.Truncation(gravity=0.0371, threshold=0.2, every=2),
+        dwindle.Truncation(gravity=0.0371, threshold=0.2, truncate_every=2),
         functools.partial(reference.t1, theta=0.2),
     ),
     (
-        dwindle.Truncation(gravity=0.0371, threshold=0.0371, every=2),
+        dwindle.Truncation(gravity=0.0371, threshold=0.0371, truncate_every=2),
         functools.partial(reference.t1, theta=0.0371),
     ),
     (dwindle.Rounding(threshold=0.05), functools.partial(reference.t0, theta=0.05)),
-    (dwindle.Rounding(threshold=0.05, every=4), functools.partial(reference.t0, theta=0.05)),
+    (
+        dwindle.Rounding(threshold=0.05, truncate_every=4),
+        functools.partial(reference.t0, theta=0.05),
+    ),
     (dwindle.Subgradient(gravity=0.0371), reference.subgradient),
-    (dwindle.Subgradient(gravity=0.0371, every=3), reference.subgradient),
+    (dwindle.Subgradient(gravity=0.0371, truncate_every=3), reference.subgradient),
 ]
 
 UPDATES = [
@@ -114,18 +117,18 @@ UPDATES = [
 
 SCHEDULES = [
     Schedule(0.1),
-    Schedule(0.1, power=0.5),
-    Schedule(0.1, power=1.0, t0=10.0),
+    Schedule(0.1, power_t=0.5),
+    Schedule(0.1, power_t=1.0, initial_t=10.0),
     Schedule(0.1, pass_decay=0.5),
-    Schedule(0.1, power=0.3, t0=2.0, pass_decay=0.9),
+    Schedule(0.1, power_t=0.3, initial_t=2.0, pass_decay=0.9),
 ]
 
 
 def rates_of(schedule, n, passes_before):
     """The rate of each of n steps, ``passes_before[i]`` passes having gone before step i."""
     return [
-        schedule.rate
-        * (schedule.t0 / (schedule.t0 + i)) ** schedule.power
+        schedule.learning_rate
+        * (schedule.initial_t / (schedule.initial_t + i)) ** schedule.power_t
         * schedule.pass_decay ** passes_before[i]
         for i in range(n)
     ]
@@ -134,8 +137,8 @@ def rates_of(schedule, n, passes_before):
 def pulls_of(shrinkage, rates):
     """eta_i g_i with g_i = K g if i/K is an integer, and None where step i pulls nothing."""
     return [
-        rate * shrinkage.every * getattr(shrinkage, "gravity", 0.0)
-        if (i + 1) % shrinkage.every == 0
+        rate * shrinkage.truncate_every * getattr(shrinkage, "gravity", 0.0)
+        if (i + 1) % shrinkage.truncate_every == 0
         else None
         for i, rate in enumerate(rates)
     ]

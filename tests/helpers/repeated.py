@@ -7,13 +7,18 @@ import sys
 import numpy as np
 
 from dwindle import Truncation
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 
 SHRINKAGE = Truncation(gravity=3e-3)  # strong enough to sweep features away that come again
-SMALL = Reading(block_size=10_000)
-OVERFIT = {"shrinkage": Truncation(1e-4), "rate": 0.05, "holdout": 3, "reading": Reading()}
+SMALL = ReadOptions(block_size=10_000)
+OVERFIT = {
+    "shrinkage": Truncation(1e-4),
+    "learning_rate": 0.05,
+    "holdout": 3,
+    "reading": ReadOptions(),
+}
 
 
 def rows(n=900, seed=0):
@@ -66,7 +71,7 @@ def bits(model):
 def fitted(paths, out, **settings):
     """The model, and what the run came to."""
     given = {"shrinkage": SHRINKAGE, "reading": SMALL} | settings
-    summary = train([str(path) for path in paths], out, Training(**given))
+    summary = train([str(path) for path in paths], out, TrainSettings(**given))
     return Model.load(out), summary
 
 

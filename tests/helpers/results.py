@@ -19,7 +19,14 @@ def synthetic(sets=UCI, seeds=5, lines_of=tuple(CURVES)):
     """Results of the shape of results.json, with numbers like real ones."""
     rng = np.random.default_rng(0)
     rows = [row for row in TABLE_1 if row.set in {*sets, "rcv1"}]
-    setting = {"rate": 0.1, "pass_decay": 0.9, "passes": 10, "gravity": 0.0, "every": 1, "rest": 0}
+    setting = {
+        "learning_rate": 0.1,
+        "pass_decay": 0.9,
+        "passes": 10,
+        "gravity": 0.0,
+        "truncate_every": 1,
+        "cooldown": 0,
+    }
     versions = {"dwindle": "0.1.0", "numpy": "2.4.6", "python": "3.11.9"}
 
     def pair(row, total, share):
@@ -63,7 +70,7 @@ def synthetic(sets=UCI, seeds=5, lines_of=tuple(CURVES)):
             "folds": 10,
             "curve_folds": 3,
             "most": 65_000,
-            "grid": {"rate": [0.01, 0.1], "pass_decay": [0.5, 0.9], "passes": [1, 10], "gravity": [0.0, 0.001]},
+            "grid": {"learning_rate": [0.01, 0.1], "pass_decay": [0.5, 0.9], "passes": [1, 10], "gravity": [0.0, 0.001]},
             "loss": "squared",
             "versions": versions,
         },
@@ -80,7 +87,7 @@ def synthetic(sets=UCI, seeds=5, lines_of=tuple(CURVES)):
             for tolerance in ((0.01, 0.013) if row.set == "ad" else (0.01,))
         ],
         "curves": [
-            {"set": name, "seed": seed, "method": method, "every": every, "threshold": threshold, "points": points(name, k)}
+            {"set": name, "seed": seed, "method": method, "truncate_every": every, "threshold": threshold, "points": points(name, k)}
             for name in PANELS
             if name in sets
             for seed in range(seeds)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dwindle import Truncation
 from dwindle.model.model import Model
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 
 
 def lines(n=3000, seed=0, labels=(-1, 1)):
@@ -30,7 +30,7 @@ SETTINGS = {"shrinkage": Truncation(gravity=1e-4)}
 def fitted(paths, tmp_path, **settings):
     """The model's weights and intercept."""
     out = tmp_path / "m.parquet"
-    train([str(p) for p in paths], out, Training(**(SETTINGS | settings)))
+    train([str(p) for p in paths], out, TrainSettings(**(SETTINGS | settings)))
     model = Model.load(out)
     return model.weights(), model.intercept
 

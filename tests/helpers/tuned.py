@@ -8,7 +8,7 @@ from dwindle.cli import main
 from dwindle.runs.tune.grid import Grid
 from helpers import planted
 
-FAST = ("--rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
+FAST = ("--learning-rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
 GRID = Grid((0.3,), (0.5,), (0.0, 0.01, 0.03), passes=(1, 3))
 RUNS = 3 * 3
 EXAMPLES = planted.rows(300)

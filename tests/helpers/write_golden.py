@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.features.names import shown
 from dwindle.model.model import Model
 from dwindle.runs.convert import convert
@@ -24,11 +24,11 @@ from dwindle.runs.convert import convert
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = {
     "vw": "data.vw --gravity 2e-3 --interactions user*ad --ignore debug --passes 2",
-    "svmlight": "data.svm --update plain --rate 0.02 --gravity 0.02 --every 5 --threshold 0.5",
+    "svmlight": "data.svm --update plain --learning-rate 0.02 --gravity 0.02 --truncate-every 5 --threshold 0.5",
     "csv": "data.csv --label-column clicked --weight-column weight --interactions member*color --gravity 1e-3",
-    "tsv": "data.tsv --label-column minutes --ignore id --passes 3 --rate 6 --power 0.2 --pass-decay 0.7 --shrinkage rounding --threshold 1.5 --every 12",
+    "tsv": "data.tsv --label-column minutes --ignore id --passes 3 --learning-rate 6 --power-t 0.2 --pass-decay 0.7 --shrinkage rounding --threshold 1.5 --truncate-every 12",
     "jsonl": "data.jsonl --loss hinge --gravity 1e-3 --interactions user*ad --skip-bad",
-    "parquet": "data.parquet --label-column clicked --weight-column weight --loss squared --rate 0.05 --keep 8",
+    "parquet": "data.parquet --label-column clicked --weight-column weight --loss squared --learning-rate 0.05 --keep 8",
     "arrow": "data.arrow --gravity 2e-3 --shrinkage subgradient",
 }  # fmt: skip
 MEASURED = re.compile(r"^(time|memory|model) .*", re.MULTILINE)  # another on each machine
@@ -66,7 +66,7 @@ def make_missing_inputs():
         table = table.set_column(table.column_names.index("size"), "size", size)
         pq.write_table(table, parquet, row_group_size=16)
     if not (arrow := GOLDEN / "arrow" / "data.arrow").exists():
-        crossed = Reading(interactions=(("user", "ad"),), block_size=1000)
+        crossed = ReadOptions(interactions=(("user", "ad"),), block_size=1000)
         convert([str(GOLDEN / "vw" / "data.vw")], str(arrow), crossed)
 
 

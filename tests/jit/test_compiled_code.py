@@ -131,7 +131,7 @@ def test_a_user_s_loss_is_compiled_in_cached_and_never_stale(tmp_path):
     code = """
         from own_loss import Expectile
         from dwindle import Learner, Plain, Truncation
-        learner = Learner(Expectile(0.9), Truncation(1e-3), Plain(), rate=0.05)
+        learner = Learner(Expectile(0.9), Truncation(1e-3), Plain(), learning_rate=0.05)
         learner.learn_one({"a": 1}, 1)
         print(learner.weights()["a"])
     """
@@ -152,10 +152,11 @@ def test_the_inner_loops_count_no_references(tmp_path):
     code = """
         import re
         from dwindle import *
+        llvm = []
         for update in (Plain(), Adaptive()):
             learner = Learner(Logistic(), Truncation(1e-3), update, 0.1)
             learner.learn(Batch.from_dicts([{"a": 1}], [1]))
-        llvm = [ir for ir in learner._learn.inspect_llvm().values()]
+            llvm += learner._learn.inspect_llvm().values()
         for ir in llvm:
             body = ir[ir.index("define"):]
             body = body[:body.index("\\n}\\n")]

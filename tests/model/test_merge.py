@@ -15,7 +15,7 @@ from dwindle.features.names import Text
 from dwindle.model.merge import merge, merged
 from dwindle.model.model import Model, save_models
 from dwindle.runs.predict import evaluate
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 from helpers import planted
 
 EXAMPLES = planted.rows(3000)
@@ -33,19 +33,19 @@ def shards(tmp_path):
     for k in range(3):
         data = tmp_path / f"part{k}.svm"
         data.write_text(planted.svmlight(EXAMPLES[800 * k : 800 * (k + 1)]))
-        train([str(data)], tmp_path / f"part{k}.parquet", Training(shrinkage=Truncation(1e-4)))
+        train([str(data)], tmp_path / f"part{k}.parquet", TrainSettings(shrinkage=Truncation(1e-4)))
         paths.append(str(tmp_path / f"part{k}.parquet"))
     test = tmp_path / "test.svm"
     test.write_text(planted.svmlight(EXAMPLES[2400:]))
     return paths, str(test)
 
 
-def model_of(weights, *, intercept=0.0, **facts):
+def model_of(weights, *, intercept=0.0, **metadata):
     """A model with these weights of features called by numbers."""
     key = np.array(list(weights), np.uint64)
     weight = np.array(list(weights.values()), float)
     names = Text.of([f"x{k}" for k in weights])
-    return Model(key, weight, names, intercept, {"loss": "a", "intercept": True}, facts)
+    return Model(key, weight, names, intercept, {"loss": "a", "intercept": True}, metadata)
 
 
 models = st.builds(
@@ -62,11 +62,11 @@ models = st.builds(
 @given(st.lists(models, min_size=1, max_size=5))
 def test_a_weight_is_the_mean_by_importance_and_what_was_not_kept_counts_as_zero(parts):
     found = merged(parts)
-    total = sum(part.facts["importance"] for part in parts)
+    total = sum(part.metadata["importance"] for part in parts)
 
     def mean(values):
         each = zip(parts, values, strict=True)
-        return sum(part.facts["importance"] * v for part, v in each) / total
+        return sum(part.metadata["importance"] * v for part, v in each) / total
 
     weights = [dict(zip(part.key.tolist(), part.weight, strict=True)) for part in parts]
     expected = {
@@ -79,7 +79,7 @@ def test_a_weight_is_the_mean_by_importance_and_what_was_not_kept_counts_as_zero
     assert list(found.names) == [f"x{k}" for k in found.key]
     assert (np.diff(np.abs(found.weight)) <= 0).all()
     assert (found.weight != 0).all()
-    assert found.facts["examples"] == sum(part.facts["examples"] for part in parts)
+    assert found.metadata["examples"] == sum(part.metadata["examples"] for part in parts)
 
 
 @given(st.lists(models, min_size=3, max_size=5), st.randoms())
@@ -93,8 +93,8 @@ def test_order_and_groups_do_not_matter(parts, rng):
         assert a.get(k, 0.0) == pytest.approx(b.get(k, 0.0), abs=1e-12)
     assert grouped.intercept == pytest.approx(whole.intercept, abs=1e-12)
     for fact in ("examples", "parts"):
-        assert grouped.facts[fact] == whole.facts[fact]
-    assert grouped.facts["importance"] == pytest.approx(whole.facts["importance"])
+        assert grouped.metadata[fact] == whole.metadata[fact]
+    assert grouped.metadata["importance"] == pytest.approx(whole.metadata["importance"])
 
 
 def test_a_model_merged_with_itself_is_itself(shards):
@@ -113,7 +113,7 @@ def test_the_model_of_all_parts_predicts_as_well_as_one_that_saw_them_all(shards
     assert (done.parts, done.examples) == (3, 2400)
     whole = tmp_path / "whole.svm"
     whole.write_text(planted.svmlight(EXAMPLES[:2400]))
-    train([str(whole)], tmp_path / "whole.parquet", Training(shrinkage=Truncation(1e-4)))
+    train([str(whole)], tmp_path / "whole.parquet", TrainSettings(shrinkage=Truncation(1e-4)))
     auc = {
         name: evaluate(tmp_path / f"{name}.parquet", [test])["auc"]
         for name in ("all", "whole", "part0", "part1", "part2")
@@ -142,8 +142,8 @@ def test_the_command_keeps_the_heaviest_and_says_what_it_did(shards, tmp_path):
 def test_importance_is_remembered_where_examples_do_not_count_alike(tmp_path):
     data = tmp_path / "data.vw"
     data.write_text("1 2.5 |f a\n-1 0.5 |f b\n")
-    train([str(data)], tmp_path / "model.parquet", Training())
-    assert Model.load(tmp_path / "model.parquet").facts["importance"] == 3.0
+    train([str(data)], tmp_path / "model.parquet", TrainSettings())
+    assert Model.load(tmp_path / "model.parquet").metadata["importance"] == 3.0
 
 
 def test_weights_that_cancel_are_not_kept():

@@ -29,7 +29,7 @@ def test_a_model_comes_back_as_it_was(tmp_path):
     back = Model.load(tmp_path / "m.parquet")
     assert back.weights() == model.weights() == learner.weights()
     assert back.intercept == learner.intercept
-    assert (back.settings, back.facts) == (model.settings, {"labels": {"0": -1}})
+    assert (back.settings, back.metadata) == (model.settings, {"labels": {"0": -1}})
     assert back.loss == Logistic()
 
 
@@ -37,8 +37,8 @@ def test_a_model_comes_back_as_it_was(tmp_path):
 def test_a_model_predicts_what_its_learner_predicts(seed):
     for learner in (
         trained(seed),
-        trained(seed, scaled=True),
-        trained(seed, scaled=True, intercept=False),
+        trained(seed, normalize=True),
+        trained(seed, normalize=True, intercept=False),
         trained(seed, update=Averaged()),
     ):
         batch = batch_of(stream(seed + 1, (-1.0, 1.0)))
@@ -97,8 +97,8 @@ def test_stopping_and_going_on_from_a_checkpoint_never_changes_a_bit(
         if run:
             parts.learn(batch_of(run))
         save_checkpoint(parts, path, {"part": k})
-        parts, facts = load_checkpoint(path)
-        assert facts == {"part": k}
+        parts, metadata = load_checkpoint(path)
+        assert metadata == {"part": k}
     assert parts.weights() == whole.weights()
     assert (parts.intercept, parts.n_steps) == (whole.intercept, whole.n_steps)
     assert len(parts.table.cells) == len(whole.table.cells)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from experiments.defaults import Case, Files, compared, our, their
 from experiments.defaults_page import page, verdict
 
@@ -48,7 +48,7 @@ def test_a_set_is_compared_by_the_means_over_its_shuffles(tmp_path):
     for seed in range(2):
         files = Files(tmp_path / "train.vw", tmp_path / "test.vw")
         write(files, seed)
-        found = our(files, Reading())
+        found = our(files, ReadOptions())
         losses.append(found.progressive)
         aucs.append(found.auc)
     assert row["examples"] == 300

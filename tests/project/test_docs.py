@@ -17,8 +17,14 @@ from dwindle.model.model import Model
 ROOT = Path(__file__).parents[2]
 TESTS = {
     name
-    for file in (ROOT / "tests").glob("test_*.py")
+    for file in (ROOT / "tests").rglob("test_*.py")
     for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
+}
+
+MODULES = {
+    name: "dwindle." + ".".join(file.relative_to(ROOT / "src" / "dwindle").with_suffix("").parts)
+    for file in (ROOT / "src" / "dwindle").rglob("*.py")
+    for name in (file.stem, file.stem.title())
 }
 
 
@@ -73,7 +79,7 @@ def test_every_test_that_the_documents_name_is_there():
 def test_every_function_that_the_map_of_the_paper_names_is_there():
     page = (ROOT / "docs" / "paper.md").read_text()
     for owner, name in re.findall(r"`(\w+)\.(\w+)`", page):
-        known = getattr(dwindle, owner, None) or import_module(f"dwindle.{owner.lower()}")
+        known = getattr(dwindle, owner, None) or import_module(MODULES[owner])
         source = inspect.getsource(known)
         assert re.search(rf"\b{name}\b", source), (owner, name)
 

@@ -113,7 +113,7 @@ def test_a_budget_is_kept_and_ftrl_here_has_the_weights_of_vw():
 
 
 def test_a_strength_is_that_on_the_sum_of_the_losses():
-    setting = Setting(rate=1.0, passes=2, strength=6.0)
+    setting = Setting(learning_rate=1.0, passes=2, strength=6.0)
     gravities = {way: OURS[way].gravity(setting, 10) for way in ("ftrl", "rda", "plain", "tg")}
     assert gravities == {"ftrl": 6.0, "rda": 0.3, "plain": 0.6, "tg": 6.0 / (10 * LENGTH)}
 

@@ -24,7 +24,7 @@ from dwindle._base.files import replacing
 from dwindle.data.formats import svmlight, vw
 from dwindle.data.formats import writers as texts
 from dwindle.data.formats.block import Block, Parsed
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.features.keys import key_of
 from dwindle.features.names import split
 from dwindle.runs import convert as converting
@@ -89,18 +89,18 @@ def test_tables_and_json_lines_are_written_too(kind, out, tmp_path):
         table().to_parquet(path)
     else:
         table().to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
-    convert([str(path)], str(tmp_path / out), Reading(**said))
+    convert([str(path)], str(tmp_path / out), ReadOptions(**said))
     assert len(examples([path], **said)) == 199
     assert examples([tmp_path / out]) == examples([path], **said)
 
 
 def test_products_are_kept_by_arrow_and_refused_by_text(rich, tmp_path):
-    crossed = Reading(interactions=(("user", "user"),))
+    crossed = ReadOptions(interactions=(("user", "user"),))
     convert([str(rich)], str(tmp_path / "a.arrow"), crossed)
     expected = examples([rich], interactions=crossed.interactions)
     assert examples([tmp_path / "a.arrow"]) == expected
     assert any("user*user\0city=oslo*age" in names for _, _, names, _, _ in expected)
-    for given_path, reading in ((rich, crossed), (tmp_path / "a.arrow", Reading())):
+    for given_path, reading in ((rich, crossed), (tmp_path / "a.arrow", ReadOptions())):
         with pytest.raises(DataError, match=r":1: VW text has no products of features, got 'user\*user\^city=oslo\*city=oslo'"):  # fmt: skip
             convert([str(given_path)], str(tmp_path / "b.vw"), reading)
 

@@ -13,10 +13,10 @@ import pytest
 
 from dwindle import DataError
 from dwindle.algorithm.by_name import LOSSES
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.predict import evaluate, predict
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(800, 3))
@@ -51,7 +51,7 @@ def test_every_loss_has_an_evaluation():
 @pytest.mark.parametrize("name", LABELS)
 def test_the_figures_are_those_that_fit_the_loss(tmp_path, name):
     data, y = write(tmp_path / "a.vw", LABELS[name]), LABELS[name].astype(np.float32)
-    train([data], tmp_path / "m", Training(loss=LOSSES[name]))
+    train([data], tmp_path / "m", TrainSettings(loss=LOSSES[name]))
     found = evaluate(tmp_path / "m", [data])
     p = np.concatenate([part.prediction for part in predict(tmp_path / "m", [data])])
     common = {"examples", "loss_name", "loss", "best_constant_loss", "kept", "skipped"}
@@ -75,7 +75,7 @@ def test_the_figures_are_those_that_fit_the_loss(tmp_path, name):
 def test_an_example_of_importance_2_counts_as_two_in_every_figure(tmp_path, name):
     importance = RNG.integers(0, 4, 800)
     data = write(tmp_path / "a.vw", LABELS[name], importance)
-    train([data], tmp_path / "m", Training(loss=LOSSES[name]))
+    train([data], tmp_path / "m", TrainSettings(loss=LOSSES[name]))
     lines = (tmp_path / "a.vw").read_text().splitlines(keepends=True)
     again = (
         line.split(" ", 2) for line, n in zip(lines, importance, strict=True) for _ in range(n)
@@ -99,7 +99,7 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     for name in ("logistic", "poisson", "quantile"):
         data = write(folder / f"{name}.vw", LABELS[name])
-        train([data], folder / name, Training(loss=LOSSES[name]))
+        train([data], folder / name, TrainSettings(loss=LOSSES[name]))
     return folder
 
 
@@ -158,7 +158,7 @@ def test_the_lines_say_what_the_numbers_are(models, tmp_path):
 
 def test_predictions_come_in_order_up_to_the_line_that_cannot_be_read(tmp_path):
     data = write(tmp_path / "data.vw", LABELS["logistic"])
-    train([data], tmp_path / "model", Training())
+    train([data], tmp_path / "model", TrainSettings())
     whole = [part.prediction for part in predict(tmp_path / "model", [data])]
     lines = Path(data).read_text().splitlines(keepends=True)
     lines[500] = "1 | a:b:c\n"
@@ -168,7 +168,7 @@ def test_predictions_come_in_order_up_to_the_line_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match=r"bad.vw:501: second ':'"):
         found.extend(
             part.prediction
-            for part in predict(tmp_path / "model", [str(bad)], Reading(block_size=2000))
+            for part in predict(tmp_path / "model", [str(bad)], ReadOptions(block_size=2000))
         )
     found = np.concatenate(found)
     assert len(found) > 400
@@ -177,9 +177,9 @@ def test_predictions_come_in_order_up_to_the_line_that_cannot_be_read(tmp_path):
 
 def test_predictions_that_are_left_unfinished_leave_no_thread_and_no_open_file(tmp_path):
     data = write(tmp_path / "data.vw", LABELS["logistic"])
-    train([data], tmp_path / "model", Training())
+    train([data], tmp_path / "model", TrainSettings())
     before = threading.active_count()
-    parts = predict(tmp_path / "model", [data], Reading(block_size=500))
+    parts = predict(tmp_path / "model", [data], ReadOptions(block_size=500))
     next(parts)
     parts.close()
     begin = time.monotonic()

@@ -7,7 +7,7 @@ import pytest
 from dwindle import DataError
 from dwindle.runs.journal import Journal
 
-ABOUT = {"folds": 3, "grid": [0.1, None], "rest": (1, 2)}
+ABOUT = {"folds": 3, "grid": [0.1, None], "cooldown": (1, 2)}
 RESULTS = {"a fold 0": [1.5, math.nan], "a fold 1": None, "b fold 0": [[0.1, 0.2], None]}
 
 

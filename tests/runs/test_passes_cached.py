@@ -15,7 +15,7 @@ import pytest
 
 from dwindle import DivergedError, Learner, Plain, Squared, Truncation
 from dwindle.data.cache import Again
-from dwindle.data.stream import Reading, read
+from dwindle.data.stream import ReadOptions, read
 from dwindle.features.keys import key_of
 from dwindle.model.model import Model
 from helpers.compressed import COMPRESSED
@@ -81,14 +81,14 @@ def test_a_feature_swept_away_in_a_later_pass_has_its_name_when_it_comes_again(t
 
 
 def test_interactions_come_from_the_cache_too(data, tmp_path):
-    reading = Reading(interactions=(("b", "text"),), ignore=frozenset({"b"}), block_size=9000)
+    reading = ReadOptions(interactions=(("b", "text"),), ignore=frozenset({"b"}), block_size=9000)
     learner = uncached(data, 2, reading=reading)
     model, _ = fitted([data], tmp_path / "m", passes=2, reading=reading)
     assert bits(model) == (valid(learner.weights()), learner.intercept)
 
 
 def test_several_passes_over_a_pipe_are_those_over_a_file(data, tmp_path):
-    expected, _ = fitted([data], tmp_path / "file", passes=3, reading=Reading())
+    expected, _ = fitted([data], tmp_path / "file", passes=3, reading=ReadOptions())
     args = ("-g", SHRINKAGE.gravity, "--passes", 3, "-q")
     with data.open("rb") as file:
         dwindle("train", "-", "-m", tmp_path / "stdin", *args, stdin=file)
@@ -122,7 +122,12 @@ def test_what_is_parsed_once_is_not_parsed_again(data):
 def test_a_run_that_ends_in_a_later_pass_names_the_same_line(tmp_path):
     path = tmp_path / "a.vw"
     path.write_text("".join(f"{1 if i else 0} | x:1\n" for i in range(20)))
-    settings = {"loss": Squared(), "update": Plain(), "rate": 1.2, "reading": Reading()}
+    settings = {
+        "loss": Squared(),
+        "update": Plain(),
+        "learning_rate": 1.2,
+        "reading": ReadOptions(),
+    }
     told = []
     fitted([path], tmp_path / "m", **settings)  # a first pass goes through
     (tmp_path / "m").unlink()
@@ -149,11 +154,11 @@ def test_tables_that_need_no_parsing_are_not_cached(tmp_path):
     table = {"label": [1.0, -1.0] * 50, "x": np.arange(100) / 7}
     pq.write_table(pa.table(table), tmp_path / "a.parquet")
     code = (
-        "from dwindle import cache; from dwindle.runs.train import *; cache.Cache = None\n"
-        "train(['a.parquet'], 'm', Training(passes=3))"
+        "from dwindle.data import cache; from dwindle.runs.train import *; cache.Cache = None\n"
+        "train(['a.parquet'], 'm', TrainSettings(passes=3))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
-    assert Model.load(tmp_path / "m").facts["examples"] == 300
+    assert Model.load(tmp_path / "m").metadata["examples"] == 300
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

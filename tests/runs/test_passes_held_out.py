@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dwindle import DataError, Squared
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.predict import evaluate
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 from helpers.repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
@@ -30,8 +30,8 @@ def test_examples_held_out_never_touch_the_weights(data, tmp_path, every, passes
     if held.best_pass != passes:
         expected, whole = fitted([tmp_path / "rest.vw"], tmp_path / "a", passes=held.best_pass)
     assert bits(model) == bits(expected)
-    assert model.facts["examples"] == whole.examples == held.best_pass * len(rest)
-    assert model.facts["loss"] == pytest.approx(whole.loss, rel=1e-12)  # summed in other batches
+    assert model.metadata["examples"] == whole.examples == held.best_pass * len(rest)
+    assert model.metadata["loss"] == pytest.approx(whole.loss, rel=1e-12)  # summed in other batches
 
 
 def test_the_holdout_is_measured_as_evaluate_does(data, tmp_path):
@@ -49,7 +49,7 @@ def test_a_holdout_s_file_may_have_any_format_and_be_in_any_blocks(form, tmp_pat
     path.write_bytes(vw_text(given))
     held.write_bytes(gzip.compress(TEXTS[form](given)))
     losses = {
-        fitted([path], tmp_path / "m", holdout=str(held), reading=Reading(block_size=size))[
+        fitted([path], tmp_path / "m", holdout=str(held), reading=ReadOptions(block_size=size))[
             1
         ].holdout_loss
         for size in (3000, 2**21)
@@ -78,7 +78,7 @@ def test_a_run_ends_when_the_holdout_loss_falls_no_more_and_its_model_is_the_bes
     noise, tmp_path, patience
 ):
     seen = []
-    training = Training(**OVERFIT, passes=50, patience=patience, keep=20)
+    training = TrainSettings(**OVERFIT, passes=50, patience=patience, keep=20)
     summary = train([str(noise)], tmp_path / "m", training, on_pass=seen.append)
     losses = [row.holdout_loss for row in seen]
     best = int(np.argmin(losses)) + 1
@@ -90,11 +90,11 @@ def test_a_run_ends_when_the_holdout_loss_falls_no_more_and_its_model_is_the_bes
     assert 1 < best < summary.passes < 50
     assert summary.holdout_loss == min(losses)
     model = Model.load(tmp_path / "m")
-    alone = Training(**OVERFIT, passes=best, keep=20)
+    alone = TrainSettings(**OVERFIT, passes=best, keep=20)
     train([str(noise)], tmp_path / "alone", alone)
     assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
-    assert model.facts["pass"] == best
-    assert model.facts["holdout_loss"] == min(losses)
+    assert model.metadata["pass"] == best
+    assert model.metadata["holdout_loss"] == min(losses)
     assert len(model) == summary.kept == 20
     assert {p.name for p in tmp_path.iterdir()} == {"m", "alone", "temporary"}
 

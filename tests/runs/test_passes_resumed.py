@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dwindle import DataError
-from dwindle.data.stream import Reading
-from dwindle.runs.train import Interrupted, Training, train
+from dwindle.data.stream import ReadOptions
+from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.repeated import OVERFIT, command, dwindle, rows, vw_text
 from helpers.stopping import stopped_after
 
@@ -26,8 +26,8 @@ def test_stopped_in_any_pass_and_resumed_the_model_is_the_same_to_the_bit(
     if holdout == "file":
         holdout = str(tmp_path / "held.vw")
         Path(holdout).write_bytes(b"".join(noise.read_bytes().splitlines(keepends=True)[:100]))
-    given = OVERFIT | {"holdout": holdout, "reading": Reading(block_size=5000)}
-    training = Training(**given, passes=4, patience=2, rest=50)
+    given = OVERFIT | {"holdout": holdout, "reading": ReadOptions(block_size=5000)}
+    training = TrainSettings(**given, passes=4, patience=2, cooldown=50)
     whole = train([str(noise)], tmp_path / "whole", training)
     with pytest.raises(Interrupted):
         train([str(noise)], tmp_path / "part", training, stopping=stopped_after(n))
@@ -43,8 +43,8 @@ def test_stopped_in_any_pass_and_resumed_the_model_is_the_same_to_the_bit(
 def test_ended_between_the_best_model_and_the_next_checkpoint_it_resumes_all_the_same(
     noise, tmp_path
 ):
-    given = OVERFIT | {"reading": Reading(block_size=5000)}
-    training = Training(**given, passes=6, checkpoint_every=lambda _seconds, _examples: True)
+    given = OVERFIT | {"reading": ReadOptions(block_size=5000)}
+    training = TrainSettings(**given, passes=6, checkpoint_every=lambda _seconds, _examples: True)
     train([str(noise)], tmp_path / "whole", training)
 
     def killed(row):
@@ -60,7 +60,7 @@ def test_ended_between_the_best_model_and_the_next_checkpoint_it_resumes_all_the
 
 @pytest.mark.slow
 def test_killed_at_several_points_and_resumed_the_model_is_the_same_to_the_bit(noise, tmp_path):
-    args = ("--passes", 8, "--holdout", 3, "--rate", 0.05, "--json", "--patience", 4)
+    args = ("--passes", 8, "--holdout", 3, "--learning-rate", 0.05, "--json", "--patience", 4)
     dwindle("train", noise, "-m", tmp_path / "whole", *args)
     for last in ("1", "2", "4"):
         running = subprocess.Popen(
@@ -89,7 +89,7 @@ def test_a_later_pass_over_a_pipe_cannot_be_resumed(noise, tmp_path):
         thread.start()
         return thread
 
-    training = Training(passes=3)
+    training = TrainSettings(passes=3)
     feeding = feed()
     with pytest.raises(Interrupted):
         train([str(tmp_path / "pipe.vw")], tmp_path / "m", training, stopping=stopped_after(2))
@@ -99,10 +99,12 @@ def test_a_later_pass_over_a_pipe_cannot_be_resumed(noise, tmp_path):
 
 
 def test_the_best_model_of_another_run_is_refused(noise, data, tmp_path):
-    training = Training(**OVERFIT | {"rate": 0.2}, passes=4)  # no later pass is the best
+    training = TrainSettings(
+        **OVERFIT | {"learning_rate": 0.2}, passes=4
+    )  # no later pass is the best
     with pytest.raises(Interrupted):
         train([str(noise)], tmp_path / "m", training, stopping=stopped_after(4))
-    train([str(data)], tmp_path / "other", Training(holdout=10))
+    train([str(data)], tmp_path / "other", TrainSettings(holdout=10))
     (tmp_path / "other").replace(tmp_path / "m.best")
     seen = []
     with pytest.raises(DataError, match=r"m\.best: is not the model of pass"):
@@ -111,7 +113,7 @@ def test_the_best_model_of_another_run_is_refused(noise, data, tmp_path):
 
 
 def test_resuming_with_another_holdout_is_refused(noise, tmp_path):
-    training = Training(**OVERFIT, passes=3)
+    training = TrainSettings(**OVERFIT, passes=3)
     with pytest.raises(Interrupted):
         train([str(noise)], tmp_path / "m", training, stopping=stopped_after(2))
     done = dwindle("train", noise, "-m", tmp_path / "m", "--resume", "--holdout", 4, check=False)

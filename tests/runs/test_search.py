@@ -18,7 +18,9 @@ from helpers import planted
 
 CLASSES = planted.rows()
 NUMBERS = planted.rows(classes=False)
-SMALL = Grid(rate=(0.1, 0.5), pass_decay=(0.5,), gravity=(0.0, 3e-3, 1e-2, 3e-2), passes=(1, 3))
+SMALL = Grid(
+    learning_rate=(0.1, 0.5), pass_decay=(0.5,), gravity=(0.0, 3e-3, 1e-2, 3e-2), passes=(1, 3)
+)
 
 
 def batches(examples=CLASSES, sizes=(250, 50, 300), importance=None):
@@ -39,7 +41,7 @@ def found():
     ("loss", "examples"), [(Logistic(), CLASSES), (Squared(), NUMBERS)], ids=["classes", "numbers"]
 )
 def test_the_planted_features_are_found_and_few_others(loss, examples):
-    grid = Grid(rate=(0.6, 2.0), passes=(1, 3, 10))
+    grid = Grid(learning_rate=(0.6, 2.0), passes=(1, 3, 10))
     found = Search(loss, grid, folds=5).run(batches(examples), jobs=2)
     learner = trained(batches(examples), found.chosen.setting, loss)
     kept = {int(name) for name in learner.weights()}
@@ -70,7 +72,7 @@ def leave_out(examples, setting, loss, folds, fold, keep=None):
     for _ in range(setting.passes):
         learner.learn(planted.batch_of(seen))
         learner.next_pass()
-    learner.rest(setting.rest)
+    learner.cooldown(setting.cooldown)
     model = Model.of(learner).heaviest(keep)
     p = model.predict(planted.batch_of(held))
     return p, np.array([y for y, _, _ in held], np.float32), len(model)
@@ -110,7 +112,7 @@ def test_how_examples_are_cut_into_batches_changes_nothing(found):
 
 def test_weighted_and_unlabelled_examples_count_as_they_weigh():
     weight = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(CLASSES))
-    grid = Grid((0.3,), (1.0,), (0.0, 1e-2), passes=(1,), rest=(1,))
+    grid = Grid((0.3,), (1.0,), (0.0, 1e-2), passes=(1,), cooldown=(1,))
     found = Search(Logistic(), grid, folds=3).run(batches(importance=weight))
     for score in found.scores:
         right = total = 0.0
@@ -120,7 +122,7 @@ def test_weighted_and_unlabelled_examples_count_as_they_weigh():
                 if i % 3 != fold and w:
                     learner.learn(planted.batch_of([example], [w]))
             learner.next_pass()
-            learner.rest(score.setting.rest)
+            learner.cooldown(score.setting.cooldown)
             p = learner.predict(planted.batch_of(CLASSES))
             for i in range(fold, len(CLASSES), 3):
                 right += weight[i] * ((p[i] > 0) == (CLASSES[i][0] > 0))
@@ -132,9 +134,9 @@ def test_a_rate_that_diverges_spoils_no_other():
     settings = {"pass_decay": (1.0,), "gravity": (0.0, 0.01), "update": ("plain",), "passes": (1,)}
     alone = Search(Squared(), Grid((0.01,), **settings), folds=3).run(batches(NUMBERS))
     with_another = Search(Squared(), Grid((0.01, 5.0), **settings), folds=3).run(batches(NUMBERS))
-    others = [s for s in with_another.scores if s.setting.rate == 0.01]
+    others = [s for s in with_another.scores if s.setting.learning_rate == 0.01]
     assert repr(others) == repr(alone.scores)  # nan is not nan
-    worst = [s for s in with_another.scores if s.setting.rate == 5.0]
+    worst = [s for s in with_another.scores if s.setting.learning_rate == 5.0]
     assert all(s.loss == math.inf and math.isnan(s.kept) for s in worst)
     assert repr(with_another[:4]) == repr(alone[:4])
     assert not set(map(id, worst)) & set(map(id, with_another.frontier()))
@@ -193,9 +195,9 @@ def test_the_gravities_tried_go_down_from_where_almost_nothing_lives(loss, examp
     assert gravities[-1] == pytest.approx(np.abs(total).max() / len(y) * 10 ** (-1 / 3), rel=0.06)
     for update, rate in (("plain", 0.01), ("adaptive", 0.1), ("ftrl", 0.1), ("rda", 0.1)):
         gravities = completed(Grid(update=(update,)), batches(examples), loss).gravity
-        most = Setting(rate, gravity=3 * gravities[-1], update=update, rest=len(examples))
+        most = Setting(rate, gravity=3 * gravities[-1], update=update, cooldown=len(examples))
         assert len(trained(batches(examples), most, loss)) <= 1
-        least = Setting(rate, gravity=gravities[1], update=update, rest=1)
+        least = Setting(rate, gravity=gravities[1], update=update, cooldown=1)
         assert len(trained(batches(examples), least, loss)) > 30
 
 
@@ -223,18 +225,20 @@ def test_examples_that_weigh_more_are_pulled_as_much_more(weight, update):
     usual = completed(plain, batches(), Logistic())
     assert heavy.gravity == pytest.approx(weight * np.array(usual.gravity), rel=0.06)
     if update == "plain":
-        assert heavy.rate == pytest.approx(np.array(usual.rate) / weight, rel=0.06)
+        assert heavy.learning_rate == pytest.approx(
+            np.array(usual.learning_rate) / weight, rel=0.06
+        )
 
 
 def test_automatic_values_look_at_the_data():
     grid = completed(Grid(update=("plain",)), batches(), Logistic())
     length = np.mean([1 + np.square(x).sum() for _, _, x in CLASSES])
-    assert grid.rate == pytest.approx(np.array([1 / 16, 1 / 4, 1, 4]) / length, rel=0.05)
-    assert (grid.passes, grid.pass_decay, grid.rest) == ((1, 3, 10, 30), (0.5, 0.8), (1, 600))
-    assert completed(Grid(), batches(), Logistic()).rate == (0.2, 0.6, 2.0, 6.0)
+    assert grid.learning_rate == pytest.approx(np.array([1 / 16, 1 / 4, 1, 4]) / length, rel=0.05)
+    assert (grid.passes, grid.pass_decay, grid.cooldown) == ((1, 3, 10, 30), (0.5, 0.8), (1, 600))
+    assert completed(Grid(), batches(), Logistic()).learning_rate == (0.2, 0.6, 2.0, 6.0)
     assert completed(Grid(update=("ftrl",)), batches(), Logistic()).pass_decay == (1.0,)
-    once = completed(Grid(passes=(1,), every=(1, 10)), batches(), Logistic())
-    assert (once.pass_decay, once.rest) == ((1.0,), (10, 600))
+    once = completed(Grid(passes=(1,), truncate_every=(1, 10)), batches(), Logistic())
+    assert (once.pass_decay, once.cooldown) == ((1.0,), (10, 600))
     nothing = Batch.from_dicts([{}, {}], [1, -1])
     assert all(g >= 0 for g in completed(Grid(), [nothing], Logistic()).gravity)
 
@@ -256,7 +260,7 @@ def test_a_setting_that_is_asked_for_twice_is_scored_once():
 
 
 def test_without_gravity_nothing_is_tried_twice():
-    grid = SMALL._replace(every=(1, 5), threshold=(None, 0.5), rest=(1, 9))
+    grid = SMALL._replace(truncate_every=(1, 5), threshold=(None, 0.5), cooldown=(1, 9))
     made = grid.settings()
     assert len(made) == len(set(made)) == 2 * 2 * (1 + 3 * 2 * 2 * 2)
     assert [setting.gravity > 0 for setting in made] == sorted(s.gravity > 0 for s in made)
@@ -266,7 +270,7 @@ def test_without_gravity_nothing_is_tried_twice():
     "grid", [Grid(gravity=(0.01,)), Grid(threshold=(0.1,), gravity=(0.0,), shrinkage=("rounding",))]
 )
 def test_no_gravity_is_always_tried(grid):
-    once = grid._replace(rate=(0.3,), pass_decay=(1.0,), passes=(1,), rest=(1,))
+    once = grid._replace(learning_rate=(0.3,), pass_decay=(1.0,), passes=(1,), cooldown=(1,))
     found = Search(Logistic(), once, folds=3).run(batches())
     assert [score.setting.shrinks for score in found.scores] == [False, True]
     assert found.dense.setting == Setting(0.3)
@@ -284,12 +288,15 @@ def test_no_gravity_is_always_tried(grid):
             {"loss": Poisson(), "metric": "auc"},
             "metric auc needs labels of two classes, not Poisson",
         ),
-        ({"grid": Grid(rate=())}, "rate must have a value to try"),
-        ({"grid": Grid(rate=(0.1, -1.0))}, "rate must be finite and above 0, got -1.0"),
+        ({"grid": Grid(learning_rate=())}, "rate must have a value to try"),
+        (
+            {"grid": Grid(learning_rate=(0.1, -1.0))},
+            "learning_rate must be finite and above 0, got -1.0",
+        ),
         ({"grid": Grid(gravity=(0.0, math.nan))}, "gravity must be 0 or more"),
         ({"grid": Grid(passes=(0,))}, "passes must be 1 or more, got 0"),
-        ({"grid": Grid(rest=(-1,))}, "rest must be 0 or more, got -1"),
-        ({"grid": Grid(every=(0,))}, "every must be a whole number, 1 or more"),
+        ({"grid": Grid(cooldown=(-1,))}, "cooldown must be 0 or more, got -1"),
+        ({"grid": Grid(truncate_every=(0,))}, "truncate_every must be a whole number, 1 or more"),
         (
             {"grid": Grid(update=("best",))},
             "update must be one of adaptive, plain, ftrl, rda, got 'best'",
@@ -343,7 +350,7 @@ def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
     assert steps == [(done, 40) for done in range(before, 41)]
 
 
-@pytest.mark.parametrize("other", [{"passes": (1, 2)}, {"passes": (3,)}, {"rest": (1, 5)}])
+@pytest.mark.parametrize("other", [{"passes": (1, 2)}, {"passes": (3,)}, {"cooldown": (1, 5)}])
 def test_what_a_journal_has_of_other_passes_and_rests_is_not_taken_for_these(tmp_path, other):
     journal = Journal(tmp_path / "j", 1)
     Search(Logistic(), SMALL, folds=2).run(batches(), journal=journal)
@@ -362,11 +369,11 @@ def test_when_it_stops_no_thread_goes_on():
 
 
 def test_a_learner_trained_with_a_setting_is_the_learner_itself():
-    setting = Setting(rate=0.2, pass_decay=0.5, gravity=0.01, passes=2, rest=5)
+    setting = Setting(learning_rate=0.2, pass_decay=0.5, gravity=0.01, passes=2, cooldown=5)
     expected = Learner(Logistic(), *setting.learner(Logistic()).__getstate__()["ingredients"][1:])
     for _ in range(2):
         for batch in batches():
             expected.learn(batch)
         expected.next_pass()
-    expected.rest(5)
+    expected.cooldown(5)
     assert trained(batches(), setting, Logistic()).weights() == expected.weights()

@@ -11,10 +11,10 @@ import pytest
 
 from dwindle import Learner, Logistic, Schedule
 from dwindle.algorithm.by_name import LOSSES
-from dwindle.data.stream import Reading, read
+from dwindle.data.stream import ReadOptions, read
 from dwindle.model.model import Model
 from dwindle.runs.progress import Progress
-from dwindle.runs.train import Interrupted, Training, train
+from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.compressed import COMPRESSED
 from helpers.telling import SETTINGS, dwindle, fitted, lines
 
@@ -24,7 +24,7 @@ TEXT = lines().encode()
 def test_figures_are_whole_though_another_thread_measures_them(data, tmp_path, monkeypatch):
     def run(name, stop_after=None):
         rows, batches = [], []
-        training = Training(**SETTINGS, reading=Reading(block_size=10_000))
+        training = TrainSettings(**SETTINGS, reading=ReadOptions(block_size=10_000))
 
         def stopping():
             return len(batches) == stop_after
@@ -54,7 +54,7 @@ def test_the_best_constant_does_not_depend_on_the_blocks(tmp_path):
     path.write_text("".join(f"{(-1) ** (i * i // 3)} 0.{i % 9 + 1} | a\n" for i in range(4000)))
     losses = set()
     for size in (100, 1000, 2**21):
-        training = Training(reading=Reading(block_size=size))
+        training = TrainSettings(reading=ReadOptions(block_size=size))
         losses.add(train([str(path)], tmp_path / "m", training).best_constant_loss)
     assert len(losses) == 1
 
@@ -63,7 +63,7 @@ def test_the_best_constant_does_not_depend_on_the_blocks(tmp_path):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_block_size_and_threads_never_change_a_bit(data, tmp_path, size, threads):
     expected = fitted([data], tmp_path)
-    reading = Reading(block_size=size, threads=threads)
+    reading = ReadOptions(block_size=size, threads=threads)
     assert fitted([data], tmp_path, reading=reading) == expected
 
 
@@ -131,9 +131,9 @@ def test_training_is_what_the_learner_does_with_the_same_batches(data, tmp_path)
 )
 def test_labels_of_two_classes_are_mapped_and_the_mapping_is_kept(tmp_path, labels, mapping):
     (tmp_path / "a.vw").write_text(lines(200, labels=labels))
-    summary = train([str(tmp_path / "a.vw")], tmp_path / "m", Training())
+    summary = train([str(tmp_path / "a.vw")], tmp_path / "m", TrainSettings())
     assert summary.loss_name == "Logistic"
-    assert summary.labels == Model.load(tmp_path / "m").facts["labels"] == mapping
+    assert summary.labels == Model.load(tmp_path / "m").metadata["labels"] == mapping
     done = dwindle("predict", tmp_path / "m", tmp_path / "a.vw", "--label")
     assert set(done.stdout.split()) <= {str(label).encode() for label in labels}
 
@@ -148,21 +148,23 @@ def test_a_loss_that_is_named_is_the_one_that_is_used(tmp_path, name):
 def test_the_first_labelled_example_decides_on_the_loss(tmp_path):
     (tmp_path / "a.vw").write_text("| x\n" * 100)
     (tmp_path / "b.vw").write_text("".join(f"{i / 7} | x:{i}\n" for i in range(50)))
-    summary = train([str(tmp_path / "a.vw"), str(tmp_path / "b.vw")], tmp_path / "m", Training())
+    summary = train(
+        [str(tmp_path / "a.vw"), str(tmp_path / "b.vw")], tmp_path / "m", TrainSettings()
+    )
     assert (summary.loss_name, summary.examples) == ("Squared", 150)
 
 
 def test_thousands_of_large_labels_have_a_best_constant(tmp_path):
     prices = np.random.default_rng(0).uniform(1e5, 9e5, 15_000)
     (tmp_path / "a.vw").write_text("".join(f"{y:.2f} | x\n" for y in prices))
-    summary = train([str(tmp_path / "a.vw")], tmp_path / "m", Training())
+    summary = train([str(tmp_path / "a.vw")], tmp_path / "m", TrainSettings())
     assert summary.best_constant_loss == pytest.approx(prices.var(), rel=0.01)
 
 
 def test_a_first_line_longer_than_any_buffer_still_tells_the_format(tmp_path):
     long = "1 " + " ".join(f"{j}:0.5" for j in range(1, 2000)) + "\n"
     (tmp_path / "noname").write_text(long * 3)
-    assert train([str(tmp_path / "noname")], tmp_path / "m", Training()).examples == 3
+    assert train([str(tmp_path / "noname")], tmp_path / "m", TrainSettings()).examples == 3
     piped = dwindle("train", "-", "-m", tmp_path / "m", "--json", stdin=(long * 3).encode())
     assert json.loads(piped.stdout.splitlines()[-1])["examples"] == 3
 
@@ -178,12 +180,12 @@ def test_a_pipe_that_comes_in_drips_is_read_all_the_same(tmp_path):
         time.sleep(0.2)
     running.stdin.close()
     assert running.wait() == 0
-    assert Model.load(tmp_path / "m").facts["examples"] == 2
+    assert Model.load(tmp_path / "m").metadata["examples"] == 2
 
 
 def test_numbers_are_learned_by_squared_loss(tmp_path):
     (tmp_path / "a.vw").write_text("".join(f"{i / 7} | x:{i}\n" for i in range(50)))
-    assert train([str(tmp_path / "a.vw")], tmp_path / "m", Training()).loss_name == "Squared"
+    assert train([str(tmp_path / "a.vw")], tmp_path / "m", TrainSettings()).loss_name == "Squared"
 
 
 def test_the_json_summary_has_the_promised_keys(data, tmp_path):
@@ -209,19 +211,19 @@ def test_keep_keeps_exactly_the_heaviest(data, tmp_path):
 
 def test_several_passes_are_the_file_several_times_with_falling_rates(data, tmp_path):
     schedule = Schedule(0.3, pass_decay=0.5)
-    learner = Learner(Logistic(), rate=schedule, **SETTINGS)
+    learner = Learner(Logistic(), learning_rate=schedule, **SETTINGS)
     for _ in range(3):
         for parsed in read([str(data)]):
             learner.learn(parsed.batch)
         learner.next_pass()
-    assert fitted([data], tmp_path, rate=schedule, passes=3) == (
+    assert fitted([data], tmp_path, learning_rate=schedule, passes=3) == (
         learner.weights(),
         learner.intercept,
     )
 
 
 def test_interactions_and_ignore_reach_the_parser(data, tmp_path):
-    reading = Reading(interactions=(("sign", "sign"),), ignore=frozenset({"text"}))
+    reading = ReadOptions(interactions=(("sign", "sign"),), ignore=frozenset({"text"}))
     weights, _ = fitted([data], tmp_path, reading=reading)
     namespaces = {name.split("^")[0] for name in weights if "^" in name}
     assert namespaces == {"sign", "sign*sign"}

@@ -7,9 +7,9 @@ import lzma
 import pytest
 
 from dwindle import DataError, DivergedError
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.runs.progress import Progress
-from dwindle.runs.train import Training, train
+from dwindle.runs.train import TrainSettings, train
 from helpers.telling import dwindle, fitted, lines
 
 TEXT = lines().encode()
@@ -28,19 +28,19 @@ def test_a_label_that_the_loss_cannot_use_is_told_with_its_line(tmp_path):
 
 def test_a_third_label_is_an_error_with_its_line(tmp_path):
     (tmp_path / "a.vw").write_text(lines(2000) + "3 | a\n")
-    reading = Reading(block_size=1000)
+    reading = ReadOptions(block_size=1000)
     with pytest.raises(
         DataError, match=r"a\.vw:2001: expected a label of two classes \(-1 and 1\), got 3"
     ):
-        train([str(tmp_path / "a.vw")], tmp_path / "m", Training(reading=reading))
+        train([str(tmp_path / "a.vw")], tmp_path / "m", TrainSettings(reading=reading))
 
 
 def test_a_second_class_that_comes_too_late_is_explained(tmp_path):
     path = tmp_path / "late.svm"
     path.write_text("1 1:1\n" * 50 + "2 2:1\n")
-    reading = Reading(block_size=100)
+    reading = ReadOptions(block_size=100)
     with pytest.raises(DataError, match=r"late.svm:51: .* put an example of 2 near the top"):
-        train([str(path)], tmp_path / "m.parquet", Training(reading=reading))
+        train([str(path)], tmp_path / "m.parquet", TrainSettings(reading=reading))
 
 
 def test_a_bad_line_stops_the_run_and_leaves_the_earlier_model(data, tmp_path):
@@ -127,7 +127,7 @@ def test_bad_usage_exits_with_2(data, tmp_path):
 
 def test_a_run_whose_weights_ran_away_leaves_no_model(tmp_path):
     (tmp_path / "a.vw").write_text("1 | x\n")
-    args = ("--loss", "squared", "--update", "plain", "--rate", "1e308")
+    args = ("--loss", "squared", "--update", "plain", "--learning-rate", "1e308")
     done = dwindle("train", tmp_path / "a.vw", "-m", tmp_path / "m", *args, check=False)
     assert done.returncode == 1
     assert b"no longer finite" in done.stderr
@@ -140,5 +140,5 @@ def test_what_goes_wrong_in_measuring_ends_the_run_and_writes_no_model(data, tmp
 
     monkeypatch.setattr(Progress, "measure", fail)
     with pytest.raises(DivergedError, match="no such figure"):
-        train([str(data)], tmp_path / "m", Training())
+        train([str(data)], tmp_path / "m", TrainSettings())
     assert list(tmp_path.iterdir()) == []

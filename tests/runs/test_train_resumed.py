@@ -9,9 +9,9 @@ import time
 import pytest
 
 from dwindle import DataError
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import Interrupted, Training, train
+from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.stopping import stopped_after
 from helpers.telling import SETTINGS, dwindle, fitted, lines
 
@@ -29,7 +29,7 @@ def test_resuming_counts_bad_lines_once_whatever_files_they_fill(tmp_path, n):
     for name, text in parts.items():
         (tmp_path / name).write_text(text)
     paths = [str(tmp_path / name) for name in parts] * 2
-    training = Training(skip_bad=True)
+    training = TrainSettings(skip_bad=True)
     whole = train(paths, tmp_path / "whole", training)
     try:
         part = train(paths, tmp_path / "part", training, stopping=stopped_after(n))
@@ -46,13 +46,13 @@ def test_resuming_counts_bad_lines_once_whatever_files_they_fill(tmp_path, n):
 def test_a_run_stopped_before_it_learned_anything_says_so(tmp_path):
     (tmp_path / "a.vw").write_text("| x\n" * 10)
     with pytest.raises(Interrupted) as stopped:
-        train([str(tmp_path / "a.vw")], tmp_path / "m", Training(), stopping=lambda: True)
+        train([str(tmp_path / "a.vw")], tmp_path / "m", TrainSettings(), stopping=lambda: True)
     assert stopped.value.checkpoint is None
     assert [p.name for p in tmp_path.iterdir()] == ["a.vw"]
 
 
 def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path):
-    training = Training(reading=Reading(block_size=20_000))
+    training = TrainSettings(reading=ReadOptions(block_size=20_000))
     with pytest.raises(Interrupted):
         train([str(data)], tmp_path / "m", training, stopping=stopped_after(3))
     text = data.read_text()
@@ -66,7 +66,7 @@ def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path
 
 def test_resume_takes_settings_from_the_checkpoint_and_names_one_that_differs(data, tmp_path):
     model = tmp_path / "m"
-    training = Training(**SETTINGS, reading=Reading(block_size=20_000))
+    training = TrainSettings(**SETTINGS, reading=ReadOptions(block_size=20_000))
     with pytest.raises(Interrupted):
         train([str(data)], model, training, stopping=stopped_after(3))
     done = dwindle("train", data, "-m", model, "--resume", "-g", "0.5", check=False)
@@ -112,7 +112,7 @@ def test_a_signal_writes_a_checkpoint_and_resume_goes_on_to_the_same_bits(
     assert not part.exists()
     dwindle("train", long_data, "-m", part, "--resume", "-q")
     assert Model.load(part).weights() == Model.load(whole).weights()
-    assert Model.load(part).facts == Model.load(whole).facts
+    assert Model.load(part).metadata == Model.load(whole).metadata
 
 
 @pytest.mark.slow
@@ -144,5 +144,5 @@ def test_killed_at_twenty_random_moments_and_resumed_the_model_is_the_same_to_th
     a, b = Model.load(whole), Model.load(part)
     assert a.weights() == b.weights()
     assert a.intercept == b.intercept
-    assert a.facts == b.facts
+    assert a.metadata == b.metadata
     assert not (tmp_path / "part.checkpoint").exists()

@@ -13,7 +13,7 @@ from dwindle.algorithm.updates import Adaptive, usual_rate
 from dwindle.cli.train import command as train_command
 from dwindle.model.model import Model
 from dwindle.runs.tune.grid import Setting
-from dwindle.runs.tune.tune import Tuned, Tuning, tune
+from dwindle.runs.tune.tune import Tuned, TuneSettings, tune
 from helpers import planted
 from helpers.tuned import EXAMPLES, FAST, GRID, RUNS, command_in, dwindle
 
@@ -25,7 +25,7 @@ TEXT = planted.vw(EXAMPLES).encode()
     ("name", "text", "options"),
     [
         ("a b.vw", planted.vw(EXAMPLES), ["--ignore", "nothing", "--update", "adaptive,plain"]),
-        ("a.svm", planted.svmlight(EXAMPLES), ["--keep", "7", "--every", "1,20"]),
+        ("a.svm", planted.svmlight(EXAMPLES), ["--keep", "7", "--truncate-every", "1,20"]),
         (
             "a.csv",
             planted.csv(EXAMPLES).replace("label", "y", 1),
@@ -53,14 +53,14 @@ def test_the_command_that_is_printed_makes_the_same_model_to_the_bit(
 def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
     usual = {option.name: option.default for option in train_command.params}
     said = Setting()._asdict()
-    assert said.pop("rate") == usual_rate(Adaptive())
+    assert said.pop("learning_rate") == usual_rate(Adaptive())
     assert {name: said[name] for name in said} == {
         name: usual[name] if isinstance(usual[name], str | int | float) else None for name in said
     }
 
 
 def test_the_planted_features_are_kept_with_their_names(data, tmp_path):
-    dwindle("tune", data, "-m", tmp_path / "m", "--rate", "0.3,1", "--passes", "1,3,10", "--folds", "5", "-q")  # fmt: skip
+    dwindle("tune", data, "-m", tmp_path / "m", "--learning-rate", "0.3,1", "--passes", "1,3,10", "--folds", "5", "-q")  # fmt: skip
     names = set(Model.load(tmp_path / "m").weights())
     assert names >= {f"f^w{j}" for j in range(len(planted.WEIGHTS))}
     assert len(names) < 12
@@ -100,11 +100,11 @@ def test_one_feature_is_not_features(data, tmp_path):
 
 def test_what_diverged_is_null_in_json(tmp_path):
     (tmp_path / "a.svm").write_text(planted.svmlight(planted.rows(300, classes=False)))
-    plain = ("--update", "plain", "--rate", "0.01,50", "--passes", "1", "--gravity", "0")
+    plain = ("--update", "plain", "--learning-rate", "0.01,50", "--passes", "1", "--gravity", "0")
     done = dwindle("tune", tmp_path / "a.svm", "-m", tmp_path / "m", "--json", *plain)
     *scores, choice, _ = map(json.loads, done.stdout.splitlines())
     assert [score["loss"] is None for score in scores] == [False, True]
-    assert choice["chosen"]["rate"] == 0.01
+    assert choice["chosen"]["learning_rate"] == 0.01
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -155,7 +155,16 @@ def test_a_log_gets_the_table_and_the_choice_and_a_line_now_and_then(data, tmp_p
     assert f"{RUNS} of {RUNS} runs" in lines
     assert "\x1b" not in said
     head = next(line for line in lines if "±" in line)
-    assert head.split() == ["kept", "accuracy", "±", "error", "AUC", "gravity", "passes", "rest"]
+    assert head.split() == [
+        "kept",
+        "accuracy",
+        "±",
+        "error",
+        "AUC",
+        "gravity",
+        "passes",
+        "cooldown",
+    ]
     assert sum(line.endswith(" chosen") for line in lines) == 1
     assert sum(line.endswith(" dense") for line in lines) == 1
     kept = [float(line.split()[0]) for line in lines[lines.index(head) + 1 : lines.index("")]]
@@ -177,13 +186,13 @@ def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
 def test_threads_change_nothing(data, tmp_path):
     found = []
     for jobs in (1, 2, 4, None):
-        tuned = tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3, jobs=jobs))
+        tuned = tune([str(data)], tmp_path / "m", TuneSettings(GRID, folds=3, jobs=jobs))
         assert isinstance(tuned, Tuned)
         found.append((tuned.found, (tmp_path / "m").read_bytes()))
     assert all(each == found[0] for each in found)
 
 
 def test_a_loss_of_your_own_choosing_is_the_one_that_is_used(data, tmp_path):
-    tuned = tune([str(data)], tmp_path / "m", Tuning(GRID, loss=Squared(), folds=3))
+    tuned = tune([str(data)], tmp_path / "m", TuneSettings(GRID, loss=Squared(), folds=3))
     assert Model.load(tmp_path / "m").loss == Squared()
     assert tuned.found.metric == "loss"

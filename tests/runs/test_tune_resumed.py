@@ -10,7 +10,7 @@ from test_screen import Terminal, left_on
 
 from dwindle import DataError
 from dwindle._base.text import counted
-from dwindle.runs.tune.tune import Halted, Tuning, tune
+from dwindle.runs.tune.tune import Halted, TuneSettings, tune
 from helpers import planted
 from helpers.tuned import EXAMPLES, FAST, GRID, RUNS, dwindle
 
@@ -53,7 +53,7 @@ def when_made(n):
 
 @pytest.mark.parametrize("n", [0, 4, RUNS])
 def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(data, tmp_path, n):
-    tuning = Tuning(GRID, folds=3, jobs=1)
+    tuning = TuneSettings(GRID, folds=3, jobs=1)
     whole = tune([str(data)], tmp_path / "whole", tuning)
     on_run, stopping, made = when_made(n)
     with pytest.raises(Halted) as halted:
@@ -77,7 +77,7 @@ def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(d
 
 
 def test_stopped_in_the_last_training_only_that_is_made_again(data, tmp_path):
-    tuning = Tuning(GRID, folds=3)
+    tuning = TuneSettings(GRID, folds=3)
     whole = tune([str(data)], tmp_path / "whole", tuning)
     found = []
     with pytest.raises(Halted) as halted:
@@ -118,7 +118,7 @@ def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
 def halted(data, model):
     on_run, stopping, _ = when_made(4)
     with pytest.raises(Halted):
-        tune([str(data)], model, Tuning(GRID, folds=3), on_run=on_run, stopping=stopping)
+        tune([str(data)], model, TuneSettings(GRID, folds=3), on_run=on_run, stopping=stopping)
 
 
 def test_other_data_and_other_settings_are_refused_while_something_is_unfinished(data, tmp_path):
@@ -142,12 +142,12 @@ def test_what_another_version_finished_is_refused(data, tmp_path, monkeypatch):
     halted(data, tmp_path / "m")
     monkeypatch.setattr("dwindle.runs.tune.tune.version", lambda _: "0.0.1")
     with pytest.raises(DataError, match="was written with other settings or other data"):
-        tune([str(data)], tmp_path / "m", Tuning(GRID, folds=3))
+        tune([str(data)], tmp_path / "m", TuneSettings(GRID, folds=3))
 
 
 def test_other_passes_and_rests_are_measured_anew(data, tmp_path):
-    for n, other in enumerate(({"passes": (2, 3)}, {"rest": (5,)}, {"every": (2,)})):
-        tuning = Tuning(GRID._replace(**other), folds=3)
+    for n, other in enumerate(({"passes": (2, 3)}, {"cooldown": (5,)}, {"truncate_every": (2,)})):
+        tuning = TuneSettings(GRID._replace(**other), folds=3)
         halted(data, tmp_path / f"m{n}")
         again = tune([str(data)], tmp_path / f"m{n}", tuning, on_note=str)
         assert again.found == tune([str(data)], tmp_path / "alone", tuning).found
@@ -155,7 +155,7 @@ def test_other_passes_and_rests_are_measured_anew(data, tmp_path):
 
 def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_path):
     halted(data, tmp_path / "m")
-    wider = Tuning(GRID._replace(rate=(0.3, 0.1)), metric="auc", folds=3)
+    wider = TuneSettings(GRID._replace(learning_rate=(0.3, 0.1)), metric="auc", folds=3)
     runs = []
     tuned = tune([str(data)], tmp_path / "m", wider, on_run=lambda *n: runs.append(n), on_note=str)
     assert runs[0][0] >= 4

@@ -13,8 +13,8 @@ from dwindle.algorithm.losses import (
     Squared,
 )
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation, Unshrunk
-from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda, usual_rate
+from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
+from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain, usual_rate
 
 LOSSES: dict[str, Any] = {
     "auto": None,
@@ -30,13 +30,13 @@ SHRINKAGES = {
     "truncation": Truncation,
     "rounding": Rounding,
     "subgradient": Subgradient,
-    "none": Unshrunk,
+    "none": NoShrinkage,
 }
 UPDATES: dict[str, Any] = {
     "adaptive": Adaptive(),
     "plain": Plain(),
-    "ftrl": Ftrl(),
-    "rda": Rda(),
+    "ftrl": FTRL(),
+    "rda": RDA(),
 }
 METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # 1 if more of it is better
 
@@ -50,7 +50,7 @@ def shrinkage_called(name: Any, gravity: float, every: int, threshold: float | N
     """The shrinkage of this name; one that is a shrinkage already is itself.
 
     >>> shrinkage_called("truncation", 0.1, 1, None)
-    Truncation(gravity=0.1, threshold=inf, every=1)
+    Truncation(gravity=0.1, threshold=inf, truncate_every=1)
     """
     if not isinstance(name, str):
         return name
@@ -59,7 +59,7 @@ def shrinkage_called(name: Any, gravity: float, every: int, threshold: float | N
         raise ValueError("shrinkage rounding needs a threshold")
     given = {
         "gravity": gravity,
-        "every": every,
+        "truncate_every": every,
         "threshold": math.inf if threshold is None else threshold,
     }
     return kind(**{field: given[field] for field in kind._fields})
@@ -69,7 +69,7 @@ def shrinkage_names(shrinkage: Any) -> dict[str, Any]:
     """What `shrinkage_called` makes this shrinkage of.
 
     >>> shrinkage_names(Rounding(0.1))
-    {'shrinkage': 'rounding', 'threshold': 0.1, 'every': 1}
+    {'shrinkage': 'rounding', 'threshold': 0.1, 'truncate_every': 1}
     """
     name = next((name for name, kind in SHRINKAGES.items() if type(shrinkage) is kind), None)
     if name is None:
@@ -110,7 +110,7 @@ def schedule_of(
     """A rate that falls as 1/i^power and, after each pass, by ``pass_decay``.
 
     >>> schedule_of(Adaptive(), None, 0.5, 1.0)
-    Schedule(rate=0.6, power=0.5, t0=1.0, pass_decay=1.0)
+    Schedule(learning_rate=0.6, power_t=0.5, initial_t=1.0, pass_decay=1.0)
     """
     if isinstance(rate, Schedule):
         return rate
@@ -119,10 +119,10 @@ def schedule_of(
 
 def schedule_names(update: Any, schedule: Schedule) -> dict[str, Any]:
     """What `schedule_of` makes this schedule of."""
-    if schedule.t0 != 1.0:
-        return {"rate": schedule}
-    rate = None if schedule.rate == usual_rate(update) else schedule.rate
-    return {"rate": rate, "power": schedule.power, "pass_decay": schedule.pass_decay}
+    if schedule.initial_t != 1.0:
+        return {"learning_rate": schedule}
+    rate = None if schedule.learning_rate == usual_rate(update) else schedule.learning_rate
+    return {"learning_rate": rate, "power_t": schedule.power_t, "pass_decay": schedule.pass_decay}
 
 
 def _called(name: Any, known: dict[str, Any], role: str) -> Any:

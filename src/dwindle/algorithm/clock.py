@@ -86,11 +86,11 @@ class Clock:
         before, now = self.n_steps, self.now
         passes = self.passes if passes is None else passes
         length = self._length if length is None else length
-        varies = self.counts_moments and self.schedule.power != 0.0
+        varies = self.counts_moments and self.schedule.power_t != 0.0
         size = 1 if varies else length
         # Place k of each array is step ``before + k``; place 0 is where the clock stands now.
         rate = self.schedule.rates(before + np.arange(size + 1), passes)
-        every = self.shrinkage.every
+        every = self.shrinkage.truncate_every
         moments = slice(every - before % every, None, every)
         pulls = self.shrinkage.pull(rate)
         ticks = np.zeros(size + 1)

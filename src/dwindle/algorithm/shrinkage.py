@@ -5,8 +5,8 @@ far one unit of the clock moves it, so `shrink` does in one step what Algorithm 
 visit skipped. There are two clocks (see `clock`): one runs in units of pull, sum of eta_i g_i, with
 ``size`` 1 for the paper's update; the other counts moments of equal ``size``.
 
-A shrinkage is a NamedTuple with a field or attribute ``every`` (the paper's K: a moment is a step
-whose number it divides), a method ``pull(rate)`` (how far one moment moves a weight) and
+A shrinkage is a NamedTuple with a field or attribute ``truncate_every`` (the paper's K: a moment
+is a step whose number it divides), a method ``pull(rate)`` (how far one moment moves a weight) and
 bodies for the functions below.
 """
 
@@ -54,11 +54,11 @@ class Truncation(NamedTuple):
 
     gravity: float = 0.0
     threshold: float = math.inf
-    every: int = 1
+    truncate_every: int = 1
 
     def pull(self, rate: Rates) -> Rates:
         """eta_i g_i, where g_i = K g."""
-        return rate * (self.every * self.gravity)
+        return rate * (self.truncate_every * self.gravity)
 
 
 @body_of(shrink, Truncation)
@@ -89,7 +89,7 @@ class Rounding(NamedTuple):
     """
 
     threshold: float
-    every: int = 1
+    truncate_every: int = 1
 
     def pull(self, rate: Rates) -> Rates:
         """The clock counts moments: any number of them round alike, whatever the rate."""
@@ -114,7 +114,7 @@ class Subgradient(NamedTuple):
     """
 
     gravity: float
-    every: int = 1
+    truncate_every: int = 1
 
     @property
     def counts_moments(self) -> bool:
@@ -123,7 +123,7 @@ class Subgradient(NamedTuple):
 
     def pull(self, rate: Rates) -> Rates:
         """eta_i g_i, where g_i = K g."""
-        return rate * (self.every * self.gravity)
+        return rate * (self.truncate_every * self.gravity)
 
 
 @body_of(shrink, Subgradient)
@@ -139,11 +139,11 @@ def _(_shrinkage: Subgradient, v: float, owed: float, size: float) -> float:
     return math.copysign(1.0, v) * (rest - size * ((owed - n) % 2.0))
 
 
-class Unshrunk(NamedTuple):
+class NoShrinkage(NamedTuple):
     """No shrinkage: plain gradient descent."""
 
     @property
-    def every(self) -> int:
+    def truncate_every(self) -> int:
         """Every step is as good as any."""
         return 1
 
@@ -152,22 +152,22 @@ class Unshrunk(NamedTuple):
         return np.zeros_like(rate)
 
 
-@body_of(shrink, Unshrunk)
-def _(_shrinkage: Unshrunk, v: float, _owed: float, _size: float) -> float:
+@body_of(shrink, NoShrinkage)
+def _(_shrinkage: NoShrinkage, v: float, _owed: float, _size: float) -> float:
     return v
 
 
-@body_of(feels, Unshrunk)
-def _(_shrinkage: Unshrunk, _v: float) -> bool:
+@body_of(feels, NoShrinkage)
+def _(_shrinkage: NoShrinkage, _v: float) -> bool:
     return False
 
 
-@body_of(path_sum, Unshrunk)
-def _(_shrinkage: Unshrunk, v: float, owed: float, _size: float) -> float:
+@body_of(path_sum, NoShrinkage)
+def _(_shrinkage: NoShrinkage, v: float, owed: float, _size: float) -> float:
     return owed * v
 
 
-@body_of(lags, Truncation, Rounding, Unshrunk)
+@body_of(lags, Truncation, Rounding, NoShrinkage)
 def _(_shrinkage: Any) -> bool:
     return False
 

@@ -281,7 +281,7 @@ def _(_update: Any, _cell: Any, _now: float, _size: float) -> float:
     return np.inf  # none of them can be spared
 
 
-class Ftrl(NamedTuple):
+class FTRL(NamedTuple):
     """FTRL-Proximal (McMahan and others, 2013), with Truncation's gravity as its lambda_1.
 
     With gradient g = phi'(p, y) x and alpha = eta, all of z times -eta:
@@ -306,14 +306,14 @@ class Ftrl(NamedTuple):
         return True
 
 
-@body_of(weight_at, Ftrl)
-def _(update: Ftrl, shrinkage: Any, cell: Any, _now: float, size: float) -> float:
+@body_of(weight_at, FTRL)
+def _(update: FTRL, shrinkage: Any, cell: Any, _now: float, size: float) -> float:
     w = shrink(shrinkage, cell.z, 1.0, size) / (update.beta + np.sqrt(np.float64(cell.energy)))
     return np.float64(np.float32(w))  # as the cell has room for it
 
 
-@body_of(settle, Ftrl)
-def _(update: Ftrl, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+@body_of(settle, FTRL)
+def _(update: FTRL, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
     w = weight_at(update, shrinkage, cell, now, size)
     cell.weight = w
     if x != 0.0:
@@ -321,15 +321,15 @@ def _(update: Ftrl, shrinkage: Any, cell: Any, now: float, size: float, x: float
     return w
 
 
-@body_of(step, Ftrl)
-def _(_update: Ftrl, cell: Any, rate: float, slope: float, x: float) -> None:
+@body_of(step, FTRL)
+def _(_update: FTRL, cell: Any, rate: float, slope: float, x: float) -> None:
     g = slope * x
     before = np.sqrt(np.float64(cell.energy))
     cell.energy += g * g
     cell.z += (np.sqrt(np.float64(cell.energy)) - before) * cell.weight - rate * g
 
 
-class Rda(NamedTuple):
+class RDA(NamedTuple):
     """Regularised dual averaging (Xiao, 2010) with AdaGrad's rates (Duchi and others, 2011).
 
     With gradient g = phi'(p, y) x, and all the pull of Truncation so far as the penalty:
@@ -337,62 +337,62 @@ class Rda(NamedTuple):
         z <- z - eta g,   n <- n + g^2,   w = T1(z, sum of eta_i g_i) / (beta + sqrt(n)).
 
     Truncated gradient forgets a pull that found the weight at zero; here every one counts. What
-    `Ftrl` says of weights at zero holds here too.
+    `FTRL` says of weights at zero holds here too.
     """
 
     beta: float = 1.0
 
     def cell(self) -> np.dtype[np.void]:
-        """As that of `Ftrl`, whose weight is not needed."""
+        """As that of `FTRL`, whose weight is not needed."""
         return _DUAL
 
     @property
     def counts_moments(self) -> bool:
-        """So that the clock is the number of steps, as it is for `Ftrl`."""
+        """So that the clock is the number of steps, as it is for `FTRL`."""
         return True
 
 
-@body_of(weight_at, Rda)
-def _(update: Rda, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+@body_of(weight_at, RDA)
+def _(update: RDA, shrinkage: Any, cell: Any, now: float, size: float) -> float:
     return shrink(shrinkage, cell.z, now, size) / (update.beta + np.sqrt(np.float64(cell.energy)))
 
 
-@body_of(settle, Rda)
-def _(update: Rda, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+@body_of(settle, RDA)
+def _(update: RDA, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
     if x != 0.0:
         mark_seen(update, cell, now)
     return weight_at(update, shrinkage, cell, now, size)
 
 
-@body_of(step, Rda)
-def _(_update: Rda, cell: Any, rate: float, slope: float, x: float) -> None:
+@body_of(step, RDA)
+def _(_update: RDA, cell: Any, rate: float, slope: float, x: float) -> None:
     g = slope * x
     cell.energy += g * g
     cell.z -= rate * g
 
 
-@body_of(exported, Ftrl, Rda)
+@body_of(exported, FTRL, RDA)
 def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps: int) -> float:
     return weight_at(update, shrinkage, cell, now, size)
 
 
-@body_of(alive, Audited, Ftrl, Rda)
+@body_of(alive, Audited, FTRL, RDA)
 def _(_update: Any, _cell: Any, _w: float) -> bool:
     return True
 
 
-@body_of(mark_seen, Ftrl, Rda)
+@body_of(mark_seen, FTRL, RDA)
 def _(_update: Any, cell: Any, now: float) -> None:
     cell.last = np.uint64(now) & np.uint64(LAST_32)
     cell.seen = min(cell.seen + 1, OFTEN)
 
 
-@body_of(worth, Ftrl, Rda)
+@body_of(worth, FTRL, RDA)
 def _(_update: Any, cell: Any, now: float, _size: float) -> float:
     absence = (np.uint64(now) - np.uint64(cell.last)) & np.uint64(LAST_32)
     return np.float64(cell.energy) * cell.seen / (1.0 + absence)
 
 
-@body_of(squared, Plain, Averaged, Audited, Ftrl, Rda)
+@body_of(squared, Plain, Averaged, Audited, FTRL, RDA)
 def _(_update: Any, _cell: Any, _x: float) -> float:
     return 0.0

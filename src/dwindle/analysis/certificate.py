@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.shrinkage import Truncation, Unshrunk
+from dwindle.algorithm.shrinkage import NoShrinkage, Truncation
 from dwindle.algorithm.updates import Audited, Plain
 from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
@@ -51,9 +51,9 @@ def certify(
     comparator_intercept: float = 0.0,
     loss: Any,
     shrinkage: Any,
-    rate: float,
+    learning_rate: float,
     intercept: bool = True,
-    scaled: bool = False,
+    normalize: bool = False,
     max_live: int | None = None,
 ) -> Certificate:
     """Run the paper's algorithm on a stream; returns both sides of its bound.
@@ -66,19 +66,21 @@ def certify(
 
     >>> batch = Batch.from_dicts([{"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}], [1, -1, 1, -1])
     >>> from dwindle import Logistic
-    >>> settings = {"loss": Logistic(), "shrinkage": Truncation(gravity=0.01), "rate": 0.5}
+    >>> settings = {"loss": Logistic(), "shrinkage": Truncation(gravity=0.01), "learning_rate": 0.5}
     >>> certify([batch], {"a": 1, "b": -1}, **settings).holds
     True
     """
-    if not isinstance(shrinkage, Truncation | Unshrunk):
+    if not isinstance(shrinkage, Truncation | NoShrinkage):
         raise TypeError(f"Theorem 3.1 is about truncated gradient, not {shrinkage}")
     if not hasattr(loss, "slope_bound"):
         raise TypeError(
             f"Theorem 3.1 needs A and B with |gradient|^2 <= A L + B: {loss} has no slope_bound()"
         )
-    settings = {"intercept": intercept, "scaled": scaled}
-    learner = Learner(loss, shrinkage, Audited(), float(rate), **settings)
-    budget = _Budget(Learner(loss, shrinkage, Plain(), float(rate), **settings, max_live=max_live))
+    settings = {"intercept": intercept, "normalize": normalize}
+    learner = Learner(loss, shrinkage, Audited(), float(learning_rate), **settings)
+    budget = _Budget(
+        Learner(loss, shrinkage, Plain(), float(learning_rate), **settings, max_live=max_live)
+    )
     values = kernels.values.of(loss)
     own = other = 0.0  # sums of losses
     a_max = b_max = 0.0  # the largest h |x|^2 and h^2 |x|^2
@@ -86,7 +88,7 @@ def certify(
         prediction = learner.learn(batch) if max_live is None else budget.lead(learner, batch)
         label, h = learner.lessons(batch)
         n = np.diff(batch.start)
-        spread = np.maximum(n + float(intercept), 1.0) ** -0.5 if scaled else np.ones(len(n))
+        spread = np.maximum(n + float(intercept), 1.0) ** -0.5 if normalize else np.ones(len(n))
         row = np.repeat(np.arange(len(n)), n)
         norm = _squared_norms(batch, row) + float(intercept)
         terms = _look_up(comparator, batch.key) * batch.x
@@ -102,13 +104,13 @@ def certify(
     big_a, big_b = a * a_max, b * b_max
     total = max(learner.n_steps, 1)
     penalty, comparator_penalty = _penalties(learner, comparator)
-    penalty /= rate * total
-    comparator_penalty /= rate * total
+    penalty /= learning_rate * total
+    comparator_penalty /= learning_rate * total
     length = sum(w * w for w in comparator.values()) + comparator_intercept**2 * float(intercept)
     return Certificate(
-        left=(1.0 - 0.5 * big_a * rate) * own / total + penalty,
-        right=0.5 * rate * big_b
-        + length / (2.0 * rate * total)
+        left=(1.0 - 0.5 * big_a * learning_rate) * own / total + penalty,
+        right=0.5 * learning_rate * big_b
+        + length / (2.0 * learning_rate * total)
         + other / total
         + comparator_penalty,
         loss=own / total,
@@ -194,7 +196,7 @@ def _penalties(learner: Learner, comparator: Mapping[str, float]) -> tuple[float
     clock, table = learner.clock, learner.table
     table.settle(clock.now, clock.size)
     # Before step 1 there is no w_i for a pull to be charged to: all weights are 0 already.
-    uncharged = clock.size if learner.shrinkage.every == 1 and learner.n_steps else 0.0
+    uncharged = clock.size if learner.shrinkage.truncate_every == 1 and learner.n_steps else 0.0
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)
     exposure = dict(zip(key.tolist(), full["exposure"].tolist(), strict=True))

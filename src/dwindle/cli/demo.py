@@ -36,7 +36,11 @@ def command(seed: int, *, as_json: bool) -> None:
             if as_json:
                 row = outcome._asdict()
                 setting = row.pop("setting")
-                click.echo(json.dumps({"gravity": setting.gravity, "every": setting.every} | row))
+                click.echo(
+                    json.dumps(
+                        {"gravity": setting.gravity, "truncate_every": setting.truncate_every} | row
+                    )
+                )
     if as_json:
         return
 
@@ -47,7 +51,7 @@ def command(seed: int, *, as_json: bool) -> None:
     for o in outcomes:
         table.add_row(
             f"{o.setting.gravity:g}" if o.setting.gravity else "none",
-            f"{o.setting.every}" if o.setting.gravity else "",
+            f"{o.setting.truncate_every}" if o.setting.gravity else "",
             f"{o.accuracy:.1%}",
             f"{o.auc:.4f}",
             f"{o.kept:,}",

@@ -31,7 +31,7 @@ def command(model: str, *, top: int, as_json: bool) -> None:
     if as_json:
         said = {
             "settings": found.settings,
-            "facts": for_json(found.facts),
+            "metadata": for_json(found.metadata),
             "intercept": found.intercept,
             "kept": len(found),
             "weights": found.weights(),
@@ -55,24 +55,24 @@ def command(model: str, *, top: int, as_json: bool) -> None:
 
 def _settings(found: Any) -> Iterator[str]:
     """What it was made with; of how data is read, what is not usual."""
-    from dwindle.data.stream import Reading, kept_reading
+    from dwindle.data.stream import ReadOptions, kept_reading
 
     for name, value in found.settings.items():
         if name != "intercept" and value is not None:
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
-    if labels := mapping(found.facts.get("labels", {})):
+    if labels := mapping(found.metadata.get("labels", {})):
         yield f"labels        {labels}"
-    usual = kept_reading(Reading())
-    for name, value in found.facts.get("reading", usual).items():
+    usual = kept_reading(ReadOptions())
+    for name, value in found.metadata.get("reading", usual).items():
         if value != usual.get(name):
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
 
 
 def _outcome(found: Any) -> Iterator[str]:
     """What came of it, in the words of the training's summary."""
-    facts = {"seen": None, "peak_live": None} | found.facts
-    yield from counts(len(found), facts.pop("seen"), facts.pop("peak_live"))
-    for name, value in facts.items():
+    metadata = {"seen": None, "peak_live": None} | found.metadata
+    yield from counts(len(found), metadata.pop("seen"), metadata.pop("peak_live"))
+    for name, value in metadata.items():
         if name not in {"labels", "reading", "columns"}:
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
     has = found.settings["intercept"]

@@ -59,13 +59,13 @@ def features(command: Command) -> Command:
 
 def reading(settings: dict[str, Any]) -> Any:
     """What the options in `data` and `features` say; they are taken out of ``settings``."""
-    from dwindle.data.stream import Reading
+    from dwindle.data.stream import ReadOptions
 
     products = [tuple(product.split("*")) for product in settings.pop("interactions", ())]
     for product in products:
         if not 2 <= len(product) <= 3:
             raise click.BadParameter(f"expected A*B or A*B*C, got {'*'.join(product)}")
-    return Reading(
+    return ReadOptions(
         format=settings.pop("format_"),
         label_column=settings.pop("label_column", "label"),
         weight_column=settings.pop("weight_column", None),

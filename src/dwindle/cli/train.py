@@ -22,12 +22,12 @@ from dwindle.cli.report import Report, screen
 # Which options make up which setting: on --resume, those not given are the checkpoint's.
 GROUPS = {
     "loss": ("loss",),
-    "shrinkage": ("shrinkage", "gravity", "every", "threshold"),
+    "shrinkage": ("shrinkage", "gravity", "truncate_every", "threshold"),
     "update": ("update",),
-    "rate": ("rate", "power", "pass_decay"),
+    "learning_rate": ("learning_rate", "power_t", "pass_decay"),
     "max_live": ("max_live", "memory"),
     "passes": ("passes",),
-    "rest": ("rest",),
+    "cooldown": ("cooldown",),
     "holdout": ("holdout",),
     "patience": ("patience",),
     "reading": ("interactions", "ignore", "label_column", "weight_column"),
@@ -48,7 +48,9 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     default="truncation", show_default=True, help="How weights are pulled to zero.",
 )  # fmt: skip
 @click.option("--gravity", "-g", default=0.0, show_default=True, help="How strong the pull is.")
-@click.option("--every", "-K", default=1, show_default=True, help="Pull at every K-th example.")
+@click.option(
+    "--truncate-every", "-K", default=1, show_default=True, help="Pull at every K-th example."
+)
 @click.option("--threshold", type=float, help="Pull only weights up to this.  [default: all]")
 @click.option(
     "--max-live", type=click.IntRange(1), metavar="N",
@@ -63,14 +65,16 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     help="A rate for each feature, or the paper's one rate for all; or FTRL-Proximal or dual "
     "averaging, whose gravity weighs against the sum of all gradients.",
 )  # fmt: skip
-@click.option("--rate", type=float, help="The learning rate.  [default: 0.6 if adaptive, else 0.3]")
-@click.option("--power", default=0.0, show_default=True, help="The rate falls as 1/i^power.")
+@click.option(
+    "--learning-rate", type=float, help="The learning rate.  [default: 0.6 if adaptive, else 0.3]"
+)
+@click.option("--power-t", default=0.0, show_default=True, help="The rate falls as 1/i^power.")
 @click.option(
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="Over the data."
 )
 @click.option("--pass-decay", default=1.0, show_default=True, help="Of the rate, after each pass.")
 @click.option(
-    "--rest", type=click.IntRange(0), default=0, show_default=True,
+    "--cooldown", type=click.IntRange(0), default=0, show_default=True,
     help="Steps at the end in which gravity goes on without examples: it clears away what the last "
     "ones brought.",
 )  # fmt: skip
@@ -139,17 +143,17 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **settings: Any) 
 
 
 def _training(settings: dict[str, Any]) -> Any:
-    from dwindle.runs.train import Training
+    from dwindle.runs.train import TrainSettings
 
-    shrinkage = ("shrinkage", "gravity", "every", "threshold")
-    schedule = ("rate", "power", "pass_decay")
+    shrinkage = ("shrinkage", "gravity", "truncate_every", "threshold")
+    schedule = ("learning_rate", "power_t", "pass_decay")
     how = reading(settings)
     update = update_called(settings.pop("update"))
-    return Training(
+    return TrainSettings(
         loss=loss_called(settings.pop("loss")),
         shrinkage=shrinkage_called(*(settings.pop(name) for name in shrinkage)),
         update=update,
-        rate=schedule_of(update, *(settings.pop(name) for name in schedule)),
+        learning_rate=schedule_of(update, *(settings.pop(name) for name in schedule)),
         holdout=_number_or_file(settings.pop("holdout")),
         max_live=_max_live(settings.pop("max_live"), settings.pop("memory")),
         checkpoint_every=_interval(settings.pop("checkpoint_every")),
@@ -206,18 +210,18 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
     from dwindle.data.stream import as_before
     from dwindle.model.model import load_checkpoint
 
-    learner, facts = load_checkpoint(checkpoint)
+    learner, metadata = load_checkpoint(checkpoint)
     there = {
         "loss": learner.loss,
         "shrinkage": learner.shrinkage,
         "update": learner.update,
-        "rate": learner.schedule,
+        "learning_rate": learner.schedule,
         "max_live": learner.max_live,
-        "passes": facts["passes"],
-        "rest": facts["rest"],
-        "holdout": facts["holdout"],
-        "patience": facts["patience"],
-        "reading": as_before(facts["reading"], training.reading),
+        "passes": metadata["passes"],
+        "cooldown": metadata["cooldown"],
+        "holdout": metadata["holdout"],
+        "patience": metadata["patience"],
+        "reading": as_before(metadata["reading"], training.reading),
     }
     for name, options in GROUPS.items():
         given = [ctx.get_parameter_source(option) for option in options]

@@ -21,7 +21,9 @@ INSTALL = 'pip install "dwindle[plot]"'
 @data
 @features
 @click.option("--model", "-m", required=True, help="The file to write.")
-@click.option("--rate", metavar="R,R,...", help="Learning rates to try.  [default: by the data]")
+@click.option(
+    "--learning-rate", metavar="R,R,...", help="Learning rates to try.  [default: by the data]"
+)
 @click.option(
     "--pass-decay", metavar="D,D,...", help="Of the rate, after each pass.  [default: 0.5,0.8]"
 )
@@ -30,7 +32,7 @@ INSTALL = 'pip install "dwindle[plot]"'
     help="How strong the pull is; 0 is always tried.  [default: down from where nothing lives]",
 )  # fmt: skip
 @click.option("--passes", metavar="N,N,...", help="Over the data.  [default: up to 30]")
-@click.option("--every", "-K", metavar="K,K,...", default="1", show_default=True,
+@click.option("--truncate-every", "-K", metavar="K,K,...", default="1", show_default=True,
               help="Pull at every K-th example.")  # fmt: skip
 @click.option(
     "--threshold", metavar="T,T,...", help="Pull only weights up to this.  [default: inf]"
@@ -38,7 +40,7 @@ INSTALL = 'pip install "dwindle[plot]"'
 @click.option("--update", metavar="U,U", default="adaptive", show_default=True,
               help="adaptive, plain, ftrl or rda, or several.")  # fmt: skip
 @click.option(
-    "--rest", metavar="N,N,...",
+    "--cooldown", metavar="N,N,...",
     help="Steps at the end without examples.  [default: K, and as many as there are examples]",
 )  # fmt: skip
 @click.option(
@@ -108,17 +110,17 @@ def command(*, as_json: bool, quiet: bool, **settings: Any) -> None:
 
 def _tuning(settings: dict[str, Any]) -> Any:
     from dwindle.runs.tune.grid import Grid
-    from dwindle.runs.tune.tune import Tuning
+    from dwindle.runs.tune.tune import TuneSettings
 
     how = reading(settings)
-    kinds = {"every": int, "passes": int, "rest": int, "update": str}
+    kinds = {"truncate_every": int, "passes": int, "cooldown": int, "update": str}
     tried: dict[str, Any] = {}
     for name in Grid._fields:
         if (text := settings.pop(name, None)) is not None:
             tried[name] = _several(name, text, kinds.get(name, float))
     if "threshold" in tried:
         tried["threshold"] = tuple(None if t == math.inf else t for t in tried["threshold"])
-    return Tuning(
+    return TuneSettings(
         grid=Grid(**tried),
         loss=loss_called(settings.pop("loss")),
         tolerance=_share(settings.pop("tolerance")),

@@ -42,7 +42,7 @@ class Report(report.Report):
 def command_line(setting: Any, options: Mapping[str, Any]) -> str:
     """The ``dwindle train`` that makes the same model: the rate and what is not usual is said."""
     said = {name: options[name] for name in SHARED if options[name] != USUAL.get(name)}
-    usual = type(setting)()._asdict() | {"rate": None}  # another for another update
+    usual = type(setting)()._asdict() | {"learning_rate": None}  # another for another update
     said |= {name: value for name, value in setting._asdict().items() if value != usual[name]}
     words = ["dwindle", "train", *options["data"], "--model", options["model"]]
     for name, value in said.items():

@@ -45,7 +45,7 @@ class Labels:
         mapped = np.empty_like(label)
         return mapped, _map(label, importance, value, sign, mapped)
 
-    def facts(self) -> dict[str, float]:
+    def metadata(self) -> dict[str, float]:
         """The mapping, as a model keeps it."""
         return {f"{value:g}": sign for value, sign in self.sign.items()}
 

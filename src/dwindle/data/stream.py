@@ -58,7 +58,7 @@ _COMPRESSED = {".gz", ".zst", ".bz2", ".xz"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How data is to be read; the defaults look at the data."""
 
     format: str | None = None
@@ -71,7 +71,7 @@ class Reading:
     block_size: int = BLOCK
 
 
-def kept_reading(reading: Reading) -> dict[str, Any]:
+def kept_reading(reading: ReadOptions) -> dict[str, Any]:
     """What a model must remember of how its data was read."""
     return {
         "label_column": reading.label_column,
@@ -81,7 +81,7 @@ def kept_reading(reading: Reading) -> dict[str, Any]:
     }
 
 
-def as_before(kept: dict[str, Any], reading: Reading) -> Reading:
+def as_before(kept: dict[str, Any], reading: ReadOptions) -> ReadOptions:
     """Read as `kept_reading` says, in the format and with the threads of ``reading``."""
     return replace(
         reading,
@@ -135,15 +135,15 @@ def once_only(paths: Iterable[str]) -> bool:
     return any(path == STDIN or not Path(path).is_file() for path in sources(paths))
 
 
-def needs_parsing(paths: Iterable[str], how: Reading) -> bool:
+def needs_parsing(paths: Iterable[str], how: ReadOptions) -> bool:
     """Whether some of it is text: tables of Parquet and Arrow are read about as fast as a cache."""
     formats = {how.format or format_by_name(path) for path in sources(paths)}
     return not formats <= {"parquet", "arrow"}
 
 
-def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parsed]:
+def read(paths: Iterable[str], reading: ReadOptions | None = None) -> Iterator[Parsed]:
     """The examples of all files in order, a batch at a time."""
-    how = reading or Reading()
+    how = reading or ReadOptions()
     end = 0
     for path in sources(paths):
         before = end
@@ -152,7 +152,7 @@ def read(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Parse
             yield parsed._replace(end=end)
 
 
-def _file(path: str, how: Reading) -> Iterator[Parsed]:
+def _file(path: str, how: ReadOptions) -> Iterator[Parsed]:
     name = "stdin" if path == STDIN else path
     with ExitStack() as closed:
         if path == STDIN:
@@ -177,7 +177,7 @@ def _file(path: str, how: Reading) -> Iterator[Parsed]:
             raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None
 
 
-def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
+def _parser(kind: str, how: ReadOptions) -> Callable[[Block], Parsed]:
     parse = import_module(f"dwindle.data.formats.{kind}").parse  # only what is asked for
 
     def parse_block(block: Block) -> Parsed:
@@ -187,7 +187,7 @@ def _parser(kind: str, how: Reading) -> Callable[[Block], Parsed]:
     return parse_block
 
 
-def _table(kind: str, path: str, file: BinaryIO, name: str, how: Reading) -> Iterator[Parsed]:
+def _table(kind: str, path: str, file: BinaryIO, name: str, how: ReadOptions) -> Iterator[Parsed]:
     from dwindle.data.formats import csv  # noqa: PLC0415  (import what is asked for)
     from dwindle.data.formats.tables import arrow  # noqa: PLC0415  (import what is asked for)
 
@@ -284,7 +284,7 @@ def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
     return io.BufferedReader(_Joined(head, file), PEEK)
 
 
-def _format_of(path: str, file: BinaryIO, how: Reading) -> tuple[str, BinaryIO]:
+def _format_of(path: str, file: BinaryIO, how: ReadOptions) -> tuple[str, BinaryIO]:
     """As said, else by the extension, else by a look at the first line; and the file, unread."""
     said = how.format or format_by_name(path)
     if said is not None:
@@ -325,7 +325,7 @@ def _format_by(head: bytes, path: str) -> str:  # noqa: PLR0911  (a list of sign
 
 
 def _in_order(
-    parse: Callable[[Block], Parsed], given: Iterator[Block], how: Reading
+    parse: Callable[[Block], Parsed], given: Iterator[Block], how: ReadOptions
 ) -> Iterator[Parsed]:
     """Each block parsed, by several threads, handed over in the order of the blocks."""
     n_threads = how.threads or max(1, min(2, cores() - 1))

@@ -22,8 +22,8 @@ RATE = Schedule(0.05, pass_decay=0.9)
 SETTINGS = (
     Truncation(gravity=0.0),
     Truncation(gravity=0.01),
-    Truncation(gravity=0.01, every=20),
-    Truncation(gravity=0.01, every=N_TRAIN),  # once a pass
+    Truncation(gravity=0.01, truncate_every=20),
+    Truncation(gravity=0.01, truncate_every=N_TRAIN),  # once a pass
 )
 
 
@@ -81,7 +81,7 @@ def run(seed: int = 0) -> Iterator[Outcome]:
         for _ in range(PASSES):
             learner.learn(data.train)
             learner.next_pass()
-        learner.rest(setting.every)
+        learner.cooldown(setting.truncate_every)
         yield _judge(learner, data)
 
 

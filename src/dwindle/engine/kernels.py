@@ -13,7 +13,7 @@ import numpy as np
 from numba import int32, int64, uint64
 
 from dwindle.algorithm.losses import slope, value
-from dwindle.algorithm.shrinkage import Unshrunk, feels, lags, path_sum, shrink
+from dwindle.algorithm.shrinkage import NoShrinkage, feels, lags, path_sum, shrink
 from dwindle.algorithm.updates import (
     alive,
     exported,
@@ -38,7 +38,7 @@ STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in sing
 ALIKE = 17  # last bits of a worth, that no bin tells apart
 BINS = 1 << 32 - ALIKE
 MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
-UNSHRUNK = Unshrunk()  # what the intercept feels
+UNSHRUNK = NoShrinkage()  # what the intercept feels
 
 
 @helper
@@ -114,7 +114,7 @@ def learn(
     room: int,
     bias: Any,
     constant: float,
-    scaled: bool,
+    normalize: bool,
     loss: Any,
     shrinkage: Any,
     update: Any,
@@ -142,7 +142,7 @@ def learn(
     for i in range(first, len(label)):
         begin, stop = uint64(start[i]), uint64(start[i + 1])
         n = start[i + 1] - start[i]
-        spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if scaled else 1.0
+        spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if normalize else 1.0
         one = constant * spread
         if importance[i] == 0.0:
             bias_now = exported(update, UNSHRUNK, bias[0], pulled[at], size, n_steps + at)
@@ -224,7 +224,7 @@ def predict(
     cells: Any,
     bias: Any,
     constant: float,
-    scaled: bool,
+    normalize: bool,
     shrinkage: Any,
     update: Any,
     prediction: Any,
@@ -238,7 +238,7 @@ def predict(
             now, size, n_steps, shrinkage, update,
         )  # fmt: skip
         n = start[i + 1] - start[i]
-        prediction[i] = base[i] + (p / math.sqrt(max(n + constant, 1.0)) if scaled else p)
+        prediction[i] = base[i] + (p / math.sqrt(max(n + constant, 1.0)) if normalize else p)
 
 
 @kernel

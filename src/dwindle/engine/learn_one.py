@@ -75,7 +75,7 @@ class Desk(NamedTuple):
     register: Any
     bias: Any
     constant: float
-    scaled: bool
+    normalize: bool
     loss: Any
     shrinkage: Any
     update: Any
@@ -177,7 +177,7 @@ def learn_one(given: Any) -> tuple[int, int, int, int, float]:
     done, then, n_fresh = _learn(
         0, desk.ints[START:], hashes[KEY][:n], desk.x, floats[LABEL:IMPORTANCE],
         floats[IMPORTANCE:BASE], floats[BASE:], desk.n_steps, at, desk.rate, desk.pulled, desk.size,
-        desk.cells, desk.capacity - used, desk.bias, desk.constant, desk.scaled, desk.loss,
+        desk.cells, desk.capacity - used, desk.bias, desk.constant, desk.normalize, desk.loss,
         desk.shrinkage, desk.update, hashes[SLOT], places[FRESH], desk.prediction,
     )  # fmt: skip
     if done == 0 and then == at:
@@ -211,7 +211,7 @@ def predict_one(given: Any) -> tuple[bool, float]:
         return False, 0.0
     _predict(
         desk.ints[START:], desk.hashes[KEY][:n], desk.x, desk.floats[BASE:], desk.pulled[at],
-        desk.size, desk.n_steps + at, desk.cells, desk.bias, desk.constant, desk.scaled,
+        desk.size, desk.n_steps + at, desk.cells, desk.bias, desk.constant, desk.normalize,
         desk.shrinkage, desk.update, desk.prediction,
     )  # fmt: skip
     return True, desk.prediction[0]

@@ -16,7 +16,7 @@ from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.losses import Logistic, slope, value
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation, lags, shrink
-from dwindle.algorithm.updates import Adaptive, Ftrl, Rda, settle, squared, step, usual_rate, worth
+from dwindle.algorithm.updates import FTRL, RDA, Adaptive, settle, squared, step, usual_rate, worth
 from dwindle.engine import kernels
 from dwindle.engine.cardinality import Distinct
 from dwindle.engine.explain import Explanation, explained
@@ -35,13 +35,14 @@ class Learner:
     The work per example is in proportion to its features, the memory to the most features that
     were alive at once, and the weights do not depend on how the stream is cut into batches.
 
-    ``rate`` is a number or a `Schedule`, None the update's own, 0.6 for `Adaptive` and 0.3 for the
-    others. ``scaled`` divides predictions by the square root of the
-    number of non-zero entries, the intercept among them, as in section 5. The intercept is never
-    shrunk. ``max_live`` is a budget: there are never more live features, because those worth least
-    go: see `settled`.
+    ``learning_rate`` is a number or a `Schedule`; None is the update's default, 0.6 for `Adaptive`
+    and 0.3 for the others. ``normalize`` divides predictions by the square root of the number of
+    non-zero entries, the intercept among them, as in section 5. The intercept is never shrunk.
+    ``max_live`` is a budget: beyond it the features worth least are evicted; see
+    `eviction_report`.
 
-    >>> learner = Learner(loss=Logistic(), shrinkage=Truncation(gravity=1e-4, every=10), rate=0.1)
+    >>> shrinkage = Truncation(gravity=1e-4, truncate_every=10)
+    >>> learner = Learner(loss=Logistic(), shrinkage=shrinkage, learning_rate=0.1)
     >>> learner.learn_one({"color=red": 1, "price": 3.5}, 1)
     0.0
     >>> learner.learn_one({"color=blue": 1, "price": 9.0}, -1) > 0
@@ -55,16 +56,16 @@ class Learner:
         loss: Any = Logistic(),
         shrinkage: Any = Truncation(),
         update: Any = Adaptive(),
-        rate: float | Schedule | None = None,
+        learning_rate: float | Schedule | None = None,
         *,
         intercept: bool = True,
-        scaled: bool = False,
+        normalize: bool = False,
         max_live: int | None = None,
     ) -> None:
         require(loss, "a loss", value, slope)
         require(shrinkage, "a shrinkage", shrink, lags)
         require(update, "an update", settle, step, squared, worth)
-        rate = usual_rate(update) if rate is None else rate
+        rate = usual_rate(update) if learning_rate is None else learning_rate
         schedule = exact(rate if isinstance(rate, Schedule) else Schedule(float(rate)))
         check_settings(loss, shrinkage, update, schedule)
         check_budget(max_live, shrinkage, update)
@@ -73,7 +74,7 @@ class Learner:
         self.update = exact(update)
         self.schedule = schedule
         self.has_intercept = intercept
-        self.scaled = scaled
+        self.normalize = normalize
         self.max_live = max_live
         counts_moments = any(getattr(i, "counts_moments", False) for i in (shrinkage, update))
         self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
@@ -82,7 +83,7 @@ class Learner:
         self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
         self._predict = kernels.predict.of(self.shrinkage, self.update)
         self._made_of = (
-            *(self.bias, float(intercept), scaled),
+            *(self.bias, float(intercept), normalize),
             *(self.loss, self.shrinkage, self.update),
         )
         self._one = One(self._made_of)
@@ -91,7 +92,8 @@ class Learner:
         budget = "" if self.max_live is None else f", max_live={self.max_live}"
         return (
             f"Learner(loss={self.loss}, shrinkage={self.shrinkage}, update={self.update}, "
-            f"rate={self.schedule}, intercept={self.has_intercept}, scaled={self.scaled}{budget})"
+            f"learning_rate={self.schedule}, intercept={self.has_intercept}, "
+            f"normalize={self.normalize}{budget})"
         )
 
     def __len__(self) -> int:
@@ -103,19 +105,19 @@ class Learner:
         """Examples learned from so far."""
         return self.clock.n_steps
 
-    def settled(self) -> dict[str, float]:
+    def eviction_report(self) -> dict[str, float]:
         """What the budget has come to: what would have removed the last that it removed.
 
         That is a gravity, over the steps between the last two times that features had to go. With
-        `Ftrl` and `Rda` it is an absence: the most steps for which a feature could be away, for
+        `FTRL` and `RDA` it is an absence: the most steps for which a feature could be away, for
         each time that it was seen, up to 10, and each unit of its squared gradients. Nothing, if
         none ever had to go.
         """
         _, steps, least = self.table.last_cut
         if not steps:
             return {}
-        if isinstance(self.update, Ftrl | Rda):
-            return {"absence": self.shrinkage.every / least} if least > 0.0 else {}
+        if isinstance(self.update, FTRL | RDA):
+            return {"absence": self.shrinkage.truncate_every / least} if least > 0.0 else {}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
         felt = max(least, 0.0) / (float(rate) * steps)
         return {"gravity": float(getattr(self.shrinkage, "gravity", 0.0)) + felt}
@@ -124,7 +126,9 @@ class Learner:
     def intercept(self) -> float:
         """The weight of the constant 1; never shrunk."""
         nothing = np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty(0, np.float32)
-        return float(self._predicted(Batch(*nothing), constant=self.has_intercept, scaled=False)[0])
+        return float(
+            self._predicted(Batch(*nothing), constant=self.has_intercept, normalize=False)[0]
+        )
 
     def weights(self) -> dict[str, float]:
         """The weight of each live feature by name, all pulls felt, without the intercept."""
@@ -222,7 +226,7 @@ class Learner:
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link; changes nothing."""
-        return self._predicted(batch, constant=self.has_intercept, scaled=self.scaled)
+        return self._predicted(batch, constant=self.has_intercept, normalize=self.normalize)
 
     def predict_one(self, features: Features) -> float:
         """The prediction for one example; changes nothing."""
@@ -249,7 +253,7 @@ class Learner:
     def explain(self, x: Features | Batch) -> Explanation:
         """What each live feature of one example adds to its prediction, the largest first.
 
-        >>> learner = Learner(rate=0.1)
+        >>> learner = Learner(learning_rate=0.1)
         >>> _ = learner.learn_one({"price": 3.5, "color": "red"}, 1)
         >>> list(learner.explain({"price": 7, "color": "red", "size": 2}).contributions)
         ['price', 'color=red']
@@ -257,9 +261,9 @@ class Learner:
         return explained(
             x,
             self.predict,
-            lambda batch: self._predicted(batch, constant=False, scaled=False),
+            lambda batch: self._predicted(batch, constant=False, normalize=False),
             self.intercept,
-            float(self.has_intercept) if self.scaled else None,
+            float(self.has_intercept) if self.normalize else None,
         )
 
     def next_pass(self) -> None:
@@ -267,7 +271,7 @@ class Learner:
         with Held():
             self._wind(next_pass=True)
 
-    def rest(self, n_steps: int = 1) -> None:
+    def cooldown(self, n_steps: int = 1) -> None:
         """Let steps pass without an example: the pulls go on, nothing is learned.
 
         Algorithm 1 pulls before it predicts, so the features of the last examples have not felt
@@ -282,15 +286,15 @@ class Learner:
                 n_steps -= self.clock.skip(n_steps)
 
     @contextmanager
-    def resting(self, n_steps: int) -> Iterator["Learner"]:
-        """The learner as `rest` would leave it, to look at; it then goes on as if it had not."""
-        if self.clock.counts_moments and self.schedule.power:
+    def after_cooldown(self, n_steps: int) -> Iterator["Learner"]:
+        """Yield the learner as `cooldown` would leave it, to look at; then undo it."""
+        if self.clock.counts_moments and self.schedule.power_t:
             rested = deepcopy(self)  # a moment's size changes on the way, and weights feel it
-            rested.rest(n_steps)
+            rested.cooldown(n_steps)
             yield rested
             return
         stood = vars(self.clock).copy()
-        self.rest(n_steps)
+        self.cooldown(n_steps)
         try:
             yield self
         finally:
@@ -299,7 +303,7 @@ class Learner:
     def sweep(self) -> None:
         """Forget the features whose weight has come to zero, and make their room free for others.
 
-        (`Ftrl` and `Rda` are undecided about these, and forget nothing but within a budget.)
+        (`FTRL` and `RDA` are undecided about these, and forget nothing but within a budget.)
         It happens by itself when the table runs full. With the adaptive update a feature swept
         and seen again starts with a fresh rate, and within a budget the room decides when others
         have to go; else sweeping never changes a weight.
@@ -316,7 +320,7 @@ class Learner:
         return {
             "ingredients": (self.loss, self.shrinkage, self.update, self.schedule),
             "intercept": self.has_intercept,
-            "scaled": self.scaled,
+            "normalize": self.normalize,
             "max_live": self.max_live,
             "clock": self.clock.state,
             "bias": self.bias.copy(),
@@ -329,7 +333,7 @@ class Learner:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        settings = {name: state[name] for name in ("intercept", "scaled", "max_live")}
+        settings = {name: state[name] for name in ("intercept", "normalize", "max_live")}
         fresh = Learner(*state["ingredients"], **settings)
         self.__dict__.update(fresh.__dict__)
         self.clock.set(**state["clock"])
@@ -340,7 +344,7 @@ class Learner:
         key, bound, text = state["names"]
         self.table.names.enter(key, Text(bound, text), np.arange(len(key)))
 
-    def _predicted(self, batch: Batch, *, constant: bool, scaled: bool) -> NDArray[np.float64]:
+    def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """With or without the intercept."""
         prediction = np.empty(batch.n_examples)
         self._predict(
@@ -354,7 +358,7 @@ class Learner:
             self.table.cells,
             self.bias,
             float(constant),
-            scaled,
+            normalize,
             self.shrinkage,
             self.update,
             prediction,

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Truncation, Unshrunk
-from dwindle.algorithm.updates import Adaptive, Averaged, Ftrl, Plain, Rda
+from dwindle.algorithm.shrinkage import NoShrinkage, Truncation
+from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain
 from dwindle.engine import kernels
 
 
@@ -23,13 +23,15 @@ def check_settings(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -
             raise ValueError(f"{name} must be 0 or more, got {setting}")
     if getattr(shrinkage, "gravity", 0.0) == np.inf:
         raise ValueError("gravity must be finite; Rounding removes weights at once")
-    if shrinkage.every != int(shrinkage.every) or shrinkage.every < 1:
-        raise ValueError(f"every must be a whole number, 1 or more, got {shrinkage.every}")
-    if isinstance(update, Adaptive | Ftrl | Rda) and not 0.0 < update.beta < np.inf:
+    if shrinkage.truncate_every != int(shrinkage.truncate_every) or shrinkage.truncate_every < 1:
+        raise ValueError(
+            f"truncate_every must be a whole number, 1 or more, got {shrinkage.truncate_every}"
+        )
+    if isinstance(update, Adaptive | FTRL | RDA) and not 0.0 < update.beta < np.inf:
         raise ValueError(f"beta must be finite and above 0, got {update.beta}")
     if isinstance(update, Averaged):
         _check_theorem_3_2(shrinkage, schedule)
-    if isinstance(update, Ftrl | Rda):
+    if isinstance(update, FTRL | RDA):
         _check_dual(update, shrinkage)
 
 
@@ -40,26 +42,26 @@ def check_budget(max_live: int | None, shrinkage: Any, update: Any) -> None:
     if max_live != int(max_live) or max_live < 1:
         raise ValueError(f"max_live must be a whole number, 1 or more, got {max_live}")
     pulls = isinstance(shrinkage, Truncation) and shrinkage.threshold == np.inf
-    if not (isinstance(update, Ftrl | Rda) or (pulls and isinstance(update, Plain | Adaptive))):
+    if not (isinstance(update, FTRL | RDA) or (pulls and isinstance(update, Plain | Adaptive))):
         raise ValueError(
             "max_live needs Truncation without a threshold and the update Adaptive or Plain, or "
-            f"else Ftrl or Rda: got {shrinkage} and {update}"
+            f"else FTRL or RDA: got {shrinkage} and {update}"
         )
 
 
 def _is_t1(shrinkage: Any) -> bool:
-    return isinstance(shrinkage, Truncation | Unshrunk)
+    return isinstance(shrinkage, Truncation | NoShrinkage)
 
 
-def _check_dual(update: Ftrl | Rda, shrinkage: Any) -> None:
+def _check_dual(update: FTRL | RDA, shrinkage: Any) -> None:
     """What is pulled is the sum of the gradients, by T1."""
     name = type(update).__name__
     if not _is_t1(shrinkage):
         raise ValueError(f"{name} knows only Truncation, got {shrinkage}")
     if getattr(shrinkage, "threshold", np.inf) != np.inf:
         raise ValueError(f"{name} has no threshold, got {shrinkage}")
-    if isinstance(update, Ftrl) and shrinkage.every != 1:
-        raise ValueError(f"Ftrl's gravity is no pull at every K-th step, got {shrinkage}")
+    if isinstance(update, FTRL) and shrinkage.truncate_every != 1:
+        raise ValueError(f"FTRL's gravity is no pull at every K-th step, got {shrinkage}")
 
 
 def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:
@@ -68,9 +70,9 @@ def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:
         raise ValueError(
             f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
         )
-    if shrinkage.every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:
+    if shrinkage.truncate_every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:
         raise ValueError(
-            "Averaged is Theorem 3.2's mean, which asks for every=1 and no threshold: "
+            "Averaged is Theorem 3.2's mean, which asks for truncate_every=1 and no threshold: "
             f"got {shrinkage}"
         )
     if not schedule.constant:

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from dwindle._base.errors import DataError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
-from dwindle.data.stream import Reading, kept_reading
+from dwindle.data.stream import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._one_vs_rest import Coding, Data, Files, Panel, Rows, Team, Watch
@@ -27,10 +27,10 @@ Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 # What a learner is made of: it cannot change while the learning goes on.
 MADE_OF = (
-    "loss", "shrinkage", "gravity", "every", "threshold", "update", "average",
-    "rate", "power", "pass_decay",
+    "loss", "shrinkage", "gravity", "truncate_every", "threshold", "update", "average",
+    "learning_rate", "power_t", "pass_decay",
 )  # fmt: skip
-LEAST = {"passes": 1, "rest": 0, "patience": 1, "holdout": 2, "keep": 0}
+LEAST = {"passes": 1, "cooldown": 0, "patience": 1, "holdout": 2, "keep": 0}
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -63,15 +63,15 @@ class TruncatedGradient(HasColumns):
         loss: Any = "auto",
         shrinkage: Any = "truncation",
         gravity: float = 0.0,
-        every: int = 1,
+        truncate_every: int = 1,
         threshold: float | None = None,
         update: Any = "adaptive",
         average: bool = False,
-        rate: Any = None,
-        power: float = 0.0,
+        learning_rate: Any = None,
+        power_t: float = 0.0,
         passes: int = 1,
         pass_decay: float = 1.0,
-        rest: int = 0,
+        cooldown: int = 0,
         max_live: int | None = None,
         keep: int | None = None,
         shuffle: bool = True,
@@ -84,15 +84,15 @@ class TruncatedGradient(HasColumns):
         self.loss = loss
         self.shrinkage = shrinkage
         self.gravity = gravity
-        self.every = every
+        self.truncate_every = truncate_every
         self.threshold = threshold
         self.update = update
         self.average = average
-        self.rate = rate
-        self.power = power
+        self.learning_rate = learning_rate
+        self.power_t = power_t
         self.passes = passes
         self.pass_decay = pass_decay
-        self.rest = rest
+        self.cooldown = cooldown
         self.max_live = max_live
         self.keep = keep
         self.shuffle = shuffle
@@ -154,7 +154,7 @@ class TruncatedGradient(HasColumns):
 
     def save(self, path: Path) -> int:
         """Write the model, as ``dwindle train`` does; `load` gives it back. Returns its size."""
-        models = self._kept.models(self._facts())
+        models = self._kept.models(self._metadata())
         return models[0].save(path) if len(models) == 1 else save_models(path, models)
 
     # What differs: what a label is, and how weights are shown.
@@ -176,7 +176,7 @@ class TruncatedGradient(HasColumns):
         """The columns and weights of each member as one sparse array."""
 
     @abstractmethod
-    def _target_facts(self) -> dict[str, Any]:
+    def _target_metadata(self) -> dict[str, Any]:
         """What a model file says of the labels."""
 
     # Learning.
@@ -197,7 +197,7 @@ class TruncatedGradient(HasColumns):
         return self
 
     def _fit_file(
-        self, paths: tuple[Path, ...], coded: Coding, classes: int, how: Reading, skip_bad: bool
+        self, paths: tuple[Path, ...], coded: Coding, classes: int, how: ReadOptions, skip_bad: bool
     ) -> Self:
         """Learn anew from files."""
         self._check()
@@ -222,7 +222,13 @@ class TruncatedGradient(HasColumns):
         return self
 
     def _partial_fit_file(
-        self, paths: tuple[Path, ...], coded: Coding, how: Reading, *, first: bool, skip_bad: bool
+        self,
+        paths: tuple[Path, ...],
+        coded: Coding,
+        how: ReadOptions,
+        *,
+        first: bool,
+        skip_bad: bool,
     ) -> Self:
         """Go on learning from files, once."""
         with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
@@ -237,7 +243,7 @@ class TruncatedGradient(HasColumns):
         team = self._new_team(self._classes if classes is None else classes)
         data.check(team)
         watch = Watch(team) if self.verbose else None
-        self.n_iter_ = team.fit(data, self.passes, self.rest, self.patience, watch)
+        self.n_iter_ = team.fit(data, self.passes, self.cooldown, self.patience, watch)
         self._panel, self._said = team, said
 
     def _team(self, data: Data, *, first: bool) -> Team:
@@ -269,9 +275,9 @@ class TruncatedGradient(HasColumns):
         update = update_called(self.update, average=self.average)
         return Learner(
             self._loss,
-            shrinkage_called(self.shrinkage, self.gravity, self.every, self.threshold),
+            shrinkage_called(self.shrinkage, self.gravity, self.truncate_every, self.threshold),
             update,
-            schedule_of(update, self.rate, self.power, self.pass_decay),
+            schedule_of(update, self.learning_rate, self.power_t, self.pass_decay),
             max_live=self.max_live,
         )
 
@@ -284,10 +290,10 @@ class TruncatedGradient(HasColumns):
             if not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
-    def _restored(self, panel: Panel, facts: Mapping[str, Any]) -> Self:
-        """It predicts as the models of a file do, which says these facts."""
-        self._panel, self._said = panel, facts
-        self._restore_columns(facts)
+    def _restored(self, panel: Panel, metadata: Mapping[str, Any]) -> Self:
+        """It predicts as the models of a file do, which says these metadata."""
+        self._panel, self._said = panel, metadata
+        self._restore_columns(metadata)
         return self
 
     # What was learned.
@@ -320,16 +326,16 @@ class TruncatedGradient(HasColumns):
         panel = self._fitted
         return panel.heaviest(self.keep) if isinstance(panel, Team) else panel
 
-    def _facts(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
         """What a model file says beside the weights."""
         panel = self._fitted
-        facts = dict(self._said)
+        metadata = dict(self._said)
         if isinstance(panel, Team):
             tables = [learner.table for learner in panel.members]
-            facts |= self._target_facts() | {
+            metadata |= self._target_metadata() | {
                 "examples": self.t_,
                 "seen": max(table.seen.count() for table in tables),
                 "peak_live": max(table.peak for table in tables),
                 "pass": self.n_iter_,
             }
-        return facts | self._column_facts()
+        return metadata | self._column_metadata()

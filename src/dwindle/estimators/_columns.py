@@ -121,7 +121,7 @@ class HasColumns(BaseEstimator, ABC):
         column = np.flatnonzero(key[place] == self._keys) if len(key) else np.empty(0, np.int64)
         return column, weight[place[column]]
 
-    def _column_facts(self) -> dict[str, Any]:
+    def _column_metadata(self) -> dict[str, Any]:
         """What a model file says of the columns."""
         if self._keys is not None:
             return {"columns": list(self.feature_names_in_)}
@@ -129,14 +129,14 @@ class HasColumns(BaseEstimator, ABC):
             return {"n_features": self.n_features_in_}
         return {}
 
-    def _restore_columns(self, facts: Mapping[str, Any]) -> None:
+    def _restore_columns(self, metadata: Mapping[str, Any]) -> None:
         """They are what a model file says of them."""
-        if "columns" in facts:
-            self.feature_names_in_ = np.array(facts["columns"], object)
+        if "columns" in metadata:
+            self.feature_names_in_ = np.array(metadata["columns"], object)
             self._keys = _keys_of(self.feature_names_in_)
             self.n_features_in_ = len(self.feature_names_in_)
-        elif "n_features" in facts:
-            self.n_features_in_ = facts["n_features"]
+        elif "n_features" in metadata:
+            self.n_features_in_ = metadata["n_features"]
 
 
 def _with_names(X: Any) -> Batch | None:

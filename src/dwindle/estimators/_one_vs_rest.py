@@ -67,9 +67,9 @@ class Panel:
         """Of each member."""
         return np.array([member.intercept for member in self.members])
 
-    def models(self, facts: dict[str, Any]) -> list[Model]:
-        """Each member as a model that says these facts."""
-        return [replace(model, facts=facts) for model in self.members]
+    def models(self, metadata: dict[str, Any]) -> list[Model]:
+        """Each member as a model that says these metadata."""
+        return [replace(model, metadata=metadata) for model in self.members]
 
     def weights(self) -> list[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
         """The keys and weights of each member's features."""
@@ -93,9 +93,9 @@ class Team(Panel):
         steps: int = self.members[0].n_steps
         return steps - self._rested
 
-    def models(self, facts: dict[str, Any]) -> list[Model]:
+    def models(self, metadata: dict[str, Any]) -> list[Model]:
         """The model that each has come to."""
-        return [Model.of(learner, facts) for learner in self.members]
+        return [Model.of(learner, metadata) for learner in self.members]
 
     def weights(self) -> list[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
         """The keys and weights of each learner's live features."""
@@ -165,7 +165,9 @@ class Team(Panel):
             held = data.held()
             if held is not None:
                 with ExitStack() as looking:
-                    rested = [looking.enter_context(each.resting(rest)) for each in self.members]
+                    rested = [
+                        looking.enter_context(each.after_cooldown(rest)) for each in self.members
+                    ]
                     measured = best.after(number, self.loss_on(held, rested), math.nan)
                 if measured.best:
                     kept = deepcopy(self.members)
@@ -175,7 +177,7 @@ class Team(Panel):
             watch.end()
         self.members = kept
         for learner in self.members:
-            learner.rest(rest)
+            learner.cooldown(rest)
         self._rested = rest
         return number
 

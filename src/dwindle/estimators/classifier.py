@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from dwindle.algorithm.losses import Logistic
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
 from dwindle.estimators._one_vs_rest import Coding, these_classes, two_classes
 from dwindle.features.batch import Batch
@@ -53,15 +53,15 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         loss: Any = "auto",
         shrinkage: Any = "truncation",
         gravity: float = 0.0,
-        every: int = 1,
+        truncate_every: int = 1,
         threshold: float | None = None,
         update: Any = "adaptive",
         average: bool = False,
-        rate: Any = None,
-        power: float = 0.0,
+        learning_rate: Any = None,
+        power_t: float = 0.0,
         passes: int = 1,
         pass_decay: float = 1.0,
-        rest: int = 0,
+        cooldown: int = 0,
         max_live: int | None = None,
         keep: int | None = None,
         shuffle: bool = True,
@@ -76,15 +76,15 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
             loss=loss,
             shrinkage=shrinkage,
             gravity=gravity,
-            every=every,
+            truncate_every=truncate_every,
             threshold=threshold,
             update=update,
             average=average,
-            rate=rate,
-            power=power,
+            learning_rate=learning_rate,
+            power_t=power_t,
             passes=passes,
             pass_decay=pass_decay,
-            rest=rest,
+            cooldown=cooldown,
             max_live=max_live,
             keep=keep,
             shuffle=shuffle,
@@ -116,14 +116,14 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         self,
         *paths: Path,
         classes: Any = None,
-        reading: Reading | None = None,
+        reading: ReadOptions | None = None,
         skip_bad: bool = False,
     ) -> Self:
         """Learn anew from files, folders, globs or pipes, in order, as ``dwindle train`` does.
 
         Unless all ``classes`` are named, there are two: -1 and 1, 0 and 1, or 1 and 2.
         """
-        how = reading or Reading()
+        how = reading or ReadOptions()
         if classes is not None:
             self._set_classes(classes)
             coded = self._weighing(these_classes(self.classes_))
@@ -137,12 +137,12 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         self,
         *paths: Path,
         classes: Any = None,
-        reading: Reading | None = None,
+        reading: ReadOptions | None = None,
         skip_bad: bool = False,
     ) -> Self:
         """Go on learning from files, once, in order; the first call must name all classes."""
         first = self._named_classes(classes)
-        coded, how = self._weighing(these_classes(self.classes_)), reading or Reading()
+        coded, how = self._weighing(these_classes(self.classes_)), reading or ReadOptions()
         return self._partial_fit_file(paths, coded, how, first=first, skip_bad=skip_bad)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -273,10 +273,10 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         bound = np.cumsum([0, *(len(each) for each, _ in rows)])
         return csr_array((weight, column, bound), shape=(len(rows), n))
 
-    def _target_facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"classes": self.classes_.tolist()}
+    def _target_metadata(self) -> dict[str, Any]:
+        metadata: dict[str, Any] = {"classes": self.classes_.tolist()}
         if self._classes == 2 and self.classes_.dtype.kind in "iuf":
-            facts["labels"] = {
+            metadata["labels"] = {
                 f"{label:g}": sign for label, sign in zip(self.classes_, (-1.0, 1.0), strict=True)
             }
-        return facts
+        return metadata

@@ -15,7 +15,7 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     Its settings are those it was trained with, so that ``fit`` would begin anew with the same.
     """
     models = load_models(path)
-    settings, facts, loss = models[0].settings, models[0].facts, models[0].loss
+    settings, metadata, loss = models[0].settings, models[0].metadata, models[0].loss
     learner = learner_from(settings)
     keywords = {
         "loss": loss_name(loss),
@@ -24,9 +24,9 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
         **schedule_names(learner.update, learner.schedule),
         "max_live": learner.max_live,
     }
-    classes = facts.get("classes")
+    classes = metadata.get("classes")
     if classes is None and isinstance(loss, Logistic | Hinge):
-        signs = {sign: float(label) for label, sign in facts.get("labels", {}).items()}
+        signs = {sign: float(label) for label, sign in metadata.get("labels", {}).items()}
         classes = [signs.get(-1.0, -1.0), signs.get(1.0, 1.0)]
     found: TruncatedGradientClassifier | TruncatedGradientRegressor
     if classes is None:
@@ -35,4 +35,4 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
         found = TruncatedGradientClassifier(**keywords)
         found._set_classes(classes)  # noqa: SLF001  (a constructor, in all but name)
     panel = Panel(models, len(classes or ()))
-    return found._restored(panel, facts)  # noqa: SLF001  (likewise)
+    return found._restored(panel, metadata)  # noqa: SLF001  (likewise)

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from dwindle.algorithm.losses import Poisson, Squared
 from dwindle.data.formats.block import Parsed
-from dwindle.data.stream import Reading
+from dwindle.data.stream import ReadOptions
 from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
 from dwindle.features.batch import Batch
 
@@ -42,16 +42,16 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
 
     @all_or_nothing
     def fit_file(
-        self, *paths: Path, reading: Reading | None = None, skip_bad: bool = False
+        self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
     ) -> Self:
         """Learn anew from files, folders, globs or pipes, in order, as ``dwindle train`` does."""
-        return self._fit_file(paths, _as_it_is, 0, reading or Reading(), skip_bad)
+        return self._fit_file(paths, _as_it_is, 0, reading or ReadOptions(), skip_bad)
 
     def partial_fit_file(
-        self, *paths: Path, reading: Reading | None = None, skip_bad: bool = False
+        self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
     ) -> Self:
         """Go on learning from files, once, in order."""
-        first, how = not hasattr(self, "_panel"), reading or Reading()
+        first, how = not hasattr(self, "_panel"), reading or ReadOptions()
         return self._partial_fit_file(paths, _as_it_is, how, first=first, skip_bad=skip_bad)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -81,7 +81,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
         [(column, weight)] = rows
         return coo_array((weight, (column,)), shape=(n,)).tocsr()
 
-    def _target_facts(self) -> dict[str, Any]:
+    def _target_metadata(self) -> dict[str, Any]:
         return {}
 
 

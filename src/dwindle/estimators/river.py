@@ -31,31 +31,31 @@ class TruncatedGradient(base.Estimator):
         loss: Any = "auto",
         shrinkage: Any = "truncation",
         gravity: float = 0.0,
-        every: int = 1,
+        truncate_every: int = 1,
         threshold: float | None = None,
         update: Any = "adaptive",
         average: bool = False,
-        rate: float | None = None,
-        power: float = 0.0,
+        learning_rate: float | None = None,
+        power_t: float = 0.0,
     ) -> None:
         self.loss = loss
         self.shrinkage = shrinkage
         self.gravity = gravity
-        self.every = every
+        self.truncate_every = truncate_every
         self.threshold = threshold
         self.update = update
         self.average = average
-        self.rate = rate
-        self.power = power
+        self.learning_rate = learning_rate
+        self.power_t = power_t
         chosen = self._default if loss == "auto" else loss_called(loss)
         if isinstance(chosen, Logistic | Hinge) != self._of_classes:
             raise ValueError(f"{loss!r} is not a loss of a {type(self).__name__}")
         rule = update_called(update, average=average)
         self.learner = Learner(
             chosen,
-            shrinkage_called(shrinkage, gravity, every, threshold),
+            shrinkage_called(shrinkage, gravity, truncate_every, threshold),
             rule,
-            schedule_of(rule, rate, power, 1.0),
+            schedule_of(rule, learning_rate, power_t, 1.0),
         )
 
     def _do(self, work: Callable[..., float], x: Mapping[Any, Any], *args: float) -> float:
@@ -105,7 +105,7 @@ class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
     """Numbers; with the loss "poisson", counts.
 
     >>> from river import datasets, evaluate, metrics, preprocessing
-    >>> model = TruncatedGradientRegressor(update="plain", rate=0.01, gravity=1e-3)
+    >>> model = TruncatedGradientRegressor(update="plain", learning_rate=0.01, gravity=1e-3)
     >>> model = preprocessing.StandardScaler() | model
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
     MAE: 1.313599

@@ -3,7 +3,7 @@
 import functools
 import sys
 import types as pytypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Kernel:
 
     def __init__(self, function: pytypes.FunctionType, *, nogil: bool) -> None:
         self.function = function
-        self._compile = njit(nogil=nogil, error_model="numpy")
+        self._compile: Any = njit(nogil=nogil, error_model="numpy")
         self._made: dict[tuple[type, ...], Any] = {}
         functools.update_wrapper(self, function)
 
@@ -176,7 +176,7 @@ def teach(*generics: Callable[..., Any]) -> None:
         overload(generic, strict=False)(_chooser(known))
 
 
-def _chooser(known: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
+def _chooser(known: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
     def choose(chosen: Any, *_: Any) -> Callable[..., Any] | None:
         return known.get(getattr(chosen, "instance_class", type(None)))
 

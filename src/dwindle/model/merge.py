@@ -23,8 +23,8 @@ from dwindle.features.names import Text
 from dwindle.model.model import Model, heaviest_first, load_models, save_models
 
 # What parts must have in common, and what of it is said of the merged model.
-SETTINGS = ("loss", "intercept", "scaled")
-FACTS = ("labels", "classes", "reading", "columns", "n_features")
+SETTINGS = ("loss", "intercept", "normalize")
+METADATA = ("labels", "classes", "reading", "columns", "n_features")
 
 
 class Merged(NamedTuple):
@@ -51,7 +51,7 @@ def merge(
             raise DataError(f"{path}: has {len(part)} models, and {paths[0]} {len(parts[0])}")
     each = [merged(models, keep) for models in zip(*parts, strict=True)]
     size = each[0].save(model_path) if len(each) == 1 else save_models(model_path, each)
-    return Merged(len(parts), each[0].facts["examples"], sum(map(len, each)), size)
+    return Merged(len(parts), each[0].metadata["examples"], sum(map(len, each)), size)
 
 
 def merged(models: Sequence[Model], keep: int | None = None) -> Model:
@@ -62,7 +62,7 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
     >>> other = Model(np.array([2], np.uint64), np.array([2.0]), Text.of(["b"]), 2.0,
     ...               {}, {"examples": 300})
     >>> both = merged([one, other])
-    >>> both.weights(), both.intercept, both.facts["examples"]
+    >>> both.weights(), both.intercept, both.metadata["examples"]
     ({'a': 1.0, 'b': 1.0}, 1.75, 400)
     """
     importance = np.array([_importance(model) for model in models])
@@ -84,7 +84,7 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
         Text(*_joined([model.names for model in models]).spelled(first[order])),
         float(share @ [model.intercept for model in models]),
         models[0].settings,
-        _facts(models, importance),
+        _metadata(models, importance),
     )
 
 
@@ -98,28 +98,28 @@ def _joined(names: Sequence[Text]) -> Text:
 
 def _importance(model: Model) -> float:
     """Of all examples that a model was trained on; unless it says otherwise, each counts as 1."""
-    facts = model.facts
-    if "examples" not in facts:
+    metadata = model.metadata
+    if "examples" not in metadata:
         raise DataError("a model that does not say how many examples it is of cannot be merged")
-    return float(facts.get("importance", facts["examples"]))
+    return float(metadata.get("importance", metadata["examples"]))
 
 
-def _facts(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[str, Any]:
-    facts = {name: models[0].facts[name] for name in FACTS if name in models[0].facts}
-    facts["examples"] = sum(model.facts["examples"] for model in models)
+def _metadata(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[str, Any]:
+    metadata = {name: models[0].metadata[name] for name in METADATA if name in models[0].metadata}
+    metadata["examples"] = sum(model.metadata["examples"] for model in models)
     total = float(importance.sum())
-    if total != facts["examples"]:
-        facts["importance"] = total
-    facts["parts"] = sum(model.facts.get("parts", 1) for model in models)
-    if all("loss" in model.facts for model in models):
-        loss = [model.facts["loss"] for model in models]
-        facts["loss"] = float(importance @ loss) / total
-    return facts
+    if total != metadata["examples"]:
+        metadata["importance"] = total
+    metadata["parts"] = sum(model.metadata.get("parts", 1) for model in models)
+    if all("loss" in model.metadata for model in models):
+        loss = [model.metadata["loss"] for model in models]
+        metadata["loss"] = float(importance @ loss) / total
+    return metadata
 
 
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:
     """Refuse a model that predicts something else, or by other features, than the first."""
-    for where, names in (("settings", SETTINGS), ("facts", FACTS)):
+    for where, names in (("settings", SETTINGS), ("metadata", METADATA)):
         here, there = getattr(model, where), getattr(first, where)
         for what in names:
             if here.get(what) != there.get(what):
@@ -127,5 +127,5 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
                     f"{name}: cannot be merged with {first_name}: its {what.replace('_', ' ')} is "
                     f"{here.get(what)}, not {there.get(what)}"
                 )
-    if "examples" not in model.facts:
+    if "examples" not in model.metadata:
         raise DataError(f"{name}: does not say how many examples it is of, so it cannot be merged")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import known_class
 from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Unshrunk
+from dwindle.algorithm.shrinkage import NoShrinkage
 from dwindle.algorithm.updates import Plain
 from dwindle.engine import kernels
 from dwindle.engine.budget import Cut
@@ -36,7 +36,7 @@ from dwindle.model.parquet import numbers, read, texts, write
 class Model:
     """The features kept, by weight, with the settings that a learner was made of.
 
-    ``facts`` is whatever else the file should say: the mapping of labels, counts, the data's names.
+    ``metadata`` is whatever else the file should say: the mapping of labels, counts, data files.
     """
 
     key: NDArray[np.uint64]
@@ -44,11 +44,11 @@ class Model:
     names: Text
     intercept: float
     settings: dict[str, Any]
-    facts: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, learner: Learner, facts: Mapping[str, Any] | None = None, keep: int | None = None
+        cls, learner: Learner, metadata: Mapping[str, Any] | None = None, keep: int | None = None
     ) -> "Model":
         """The model a learner has come to; with ``keep``, the so many heaviest of its features."""
         key, weight = learner.table.weights()
@@ -59,7 +59,9 @@ class Model:
         order = heaviest_first(key, weight)[:keep]
         names = learner.table.names.of(key[order])
         settings = settings_of(learner)
-        return cls(key[order], weight[order], names, learner.intercept, settings, dict(facts or {}))
+        return cls(
+            key[order], weight[order], names, learner.intercept, settings, dict(metadata or {})
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_table"}
@@ -83,7 +85,7 @@ class Model:
     def predict(self, batch: Batch) -> NDArray[np.float64]:
         """The prediction for each example, before any link."""
         return self._predicted(
-            batch, constant=self.settings["intercept"], scaled=self.settings["scaled"]
+            batch, constant=self.settings["intercept"], normalize=self.settings["normalize"]
         )
 
     def explain(self, x: Features | Batch) -> Explanation:
@@ -91,16 +93,16 @@ class Model:
         return explained(
             x,
             self.predict,
-            lambda batch: self._predicted(batch, constant=False, scaled=False),
+            lambda batch: self._predicted(batch, constant=False, normalize=False),
             self.intercept,
-            float(self.settings["intercept"]) if self.settings["scaled"] else None,
+            float(self.settings["intercept"]) if self.settings["normalize"] else None,
         )
 
-    def _predicted(self, batch: Batch, *, constant: bool, scaled: bool) -> NDArray[np.float64]:
+    def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """With or without the intercept."""
         prediction = np.empty(batch.n_examples)
         base = np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base
-        kernels.predict.of(Unshrunk(), Plain())(
+        kernels.predict.of(NoShrinkage(), Plain())(
             batch.start,
             batch.key,
             batch.x,
@@ -111,8 +113,8 @@ class Model:
             self._cells,
             self._bias,
             float(constant),
-            bool(scaled),
-            Unshrunk(),
+            bool(normalize),
+            NoShrinkage(),
             Plain(),
             prediction,
         )
@@ -141,7 +143,7 @@ class Model:
         """Write the model; an earlier file stays whole until this one is. Returns its size."""
         columns = _name_columns(self.names) | {"id": self.key, "weight": self.weight}
         about = {"intercept": _number(self.intercept), "settings": self.settings}
-        return write(path, "model", columns, about | {"facts": self.facts})
+        return write(path, "model", columns, about | {"metadata": self.metadata})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Model":
@@ -153,7 +155,7 @@ class Model:
             _names(table),
             float(about["intercept"]),
             about["settings"],
-            about["facts"],
+            about["metadata"],
         )
 
 
@@ -172,11 +174,11 @@ def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDAr
 def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
     """Write the models of several classes as one table; a column says whose each row is.
 
-    The classes are those that their facts name.
+    The classes are those that their metadata name.
     """
     first = models[0]
     whose = np.repeat(np.arange(len(models)), [len(model) for model in models])
-    said = Text.of([str(each) for each in first.facts["classes"]])
+    said = Text.of([str(each) for each in first.metadata["classes"]])
     names = Text.of([name for model in models for name in model.names])
     columns: dict[str, Any] = {"class": Text(*said.spelled(whose))} | _name_columns(names)
     for name in ("key", "weight"):
@@ -186,7 +188,7 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
         "intercept": [_number(model.intercept) for model in models],
         "kept": [len(model) for model in models],
         "settings": first.settings,
-        "facts": first.facts,
+        "metadata": first.metadata,
     }
     return write(path, "classifier", columns, about)
 
@@ -198,7 +200,7 @@ def load_models(path: str | os.PathLike[str]) -> list[Model]:
     key, weight, names = _column(table, "id"), _column(table, "weight"), _names(table)
     bound = np.cumsum([0, *(about["kept"] if several else [len(key)])]).tolist()
     intercepts = about["intercept"] if several else [about["intercept"]]
-    about_all = about["settings"], about["facts"]
+    about_all = about["settings"], about["metadata"]
     return [
         Model(key[a:b], weight[a:b], names[a:b], float(intercept), *about_all)
         for (a, b), intercept in zip(pairwise(bound), intercepts, strict=True)
@@ -211,9 +213,9 @@ def settings_of(learner: Learner) -> dict[str, Any]:
         "loss": _recipe(learner.loss),
         "shrinkage": _recipe(learner.shrinkage),
         "update": _recipe(learner.update),
-        "rate": _recipe(learner.schedule),
+        "learning_rate": _recipe(learner.schedule),
         "intercept": learner.has_intercept,
-        "scaled": learner.scaled,
+        "normalize": learner.normalize,
         "max_live": learner.max_live,
     }
 
@@ -222,24 +224,25 @@ def learner_from(settings: Mapping[str, Any]) -> Learner:
     """A new learner with these settings.
 
     >>> learner_from(settings_of(Learner()))
-    Learner(loss=Logistic(), shrinkage=Truncation(gravity=0.0, threshold=inf, every=1), \
-update=Adaptive(beta=0.2), rate=Schedule(rate=0.6, power=0.0, t0=1.0, pass_decay=1.0), \
-intercept=True, scaled=False)
+    Learner(loss=Logistic(), shrinkage=Truncation(gravity=0.0, threshold=inf, truncate_every=1), \
+update=Adaptive(beta=0.2), \
+learning_rate=Schedule(learning_rate=0.6, power_t=0.0, initial_t=1.0, pass_decay=1.0), \
+intercept=True, normalize=False)
     """
     loss, shrinkage, update = (_ingredient(settings[i]) for i in ("loss", "shrinkage", "update"))
     return Learner(
         loss,
         shrinkage,
         update,
-        Schedule(**{k: float(v) for k, v in settings["rate"]["Schedule"].items()}),
+        Schedule(**{k: float(v) for k, v in settings["learning_rate"]["Schedule"].items()}),
         intercept=settings["intercept"],
-        scaled=settings["scaled"],
+        normalize=settings["normalize"],
         max_live=settings.get("max_live"),
     )
 
 
 def save_checkpoint(
-    learner: Learner, path: str | os.PathLike[str], facts: Mapping[str, Any] | None = None
+    learner: Learner, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
 ) -> int:
     """Write all of a learner's state; `load_checkpoint` goes on from it to the bit."""
     table = learner.table
@@ -256,13 +259,13 @@ def save_checkpoint(
         "peak": table.peak,
         "last_cut": list(table.last_cut),
         "seen": table.seen.packed(),
-        "facts": dict(facts or {}),
+        "metadata": dict(metadata or {}),
     }
     return write(path, "checkpoint", columns, about)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
-    """The learner as it was when the checkpoint was written, and the facts written with it."""
+    """The learner as it was when the checkpoint was written, and the metadata written with it."""
     table, about = read(path, "checkpoint")
     learner = learner_from(about["settings"])
     rows = empty_cells(learner.update, table.num_rows)
@@ -276,7 +279,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, An
     for name, value in about["intercept"].items():
         learner.bias[name] = float(value)
     learner.clock.set(**about["clock"])
-    return learner, about["facts"]
+    return learner, about["metadata"]
 
 
 def _recipe(ingredient: Any) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,13 @@ from dwindle._base.files import replacing
 from dwindle.features.arrow import shared_with_arrow
 from dwindle.features.names import Text
 
-FORMAT = 1
+FORMAT = 2
+# Format 1 had these words for what is now called otherwise.
+_RENAMED = {
+    "rate": "learning_rate", "power": "power_t", "t0": "initial_t", "every": "truncate_every",
+    "scaled": "normalize", "facts": "metadata", "rest": "cooldown",
+    "Unshrunk": "NoShrinkage", "Ftrl": "FTRL", "Rda": "RDA",
+}  # fmt: skip
 _KEY = b"dwindle"
 MOST_TEXT = 2**31 - 1  # bytes of names in a column
 
@@ -71,7 +77,25 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
         )
     if about["kind"] not in kinds:
         raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
-    return table, about
+    return table, about if about["format"] == FORMAT else _upgraded(about)
+
+
+def _upgraded(about: dict[str, Any]) -> dict[str, Any]:
+    """Translate the metadata of format 1, in which only names were different."""
+
+    def renamed(fields: dict[str, Any]) -> dict[str, Any]:
+        return {_RENAMED.get(key, key): value for key, value in fields.items()}
+
+    def deeply(value: Any) -> Any:  # a setting may be an ingredient, whose fields are settings
+        return (
+            {k: deeply(v) for k, v in renamed(value).items()} if isinstance(value, dict) else value
+        )
+
+    about = renamed(about)
+    return about | {
+        "settings": deeply(about["settings"]),
+        "metadata": renamed(about["metadata"]),
+    }
 
 
 def numbers(column: pa.ChunkedArray) -> NDArray[Any]:

@@ -36,12 +36,12 @@ def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
     """Write a checkpoint of a run that has learned something."""
     assert run.learner is not None
     assert run.progress is not None
-    facts = settings | {name: getattr(run, name) for name in COUNTS}
-    facts["progress"] = run.progress.state()
-    facts["ranks"] = run.progress.ranking is not None
-    facts["labels"] = run.labels.facts()
-    facts["best"] = asdict(run.best)
-    save_checkpoint(run.learner, path, facts)
+    metadata = settings | {name: getattr(run, name) for name in COUNTS}
+    metadata["progress"] = run.progress.state()
+    metadata["ranks"] = run.progress.ranking is not None
+    metadata["labels"] = run.labels.metadata()
+    metadata["best"] = asdict(run.best)
+    save_checkpoint(run.learner, path, metadata)
 
 
 def read_into(
@@ -51,22 +51,22 @@ def read_into(
 
     ``learner_for`` makes a learner of the run's settings, with this loss if they do not say which.
     """
-    learner, facts = load_checkpoint(path)
+    learner, metadata = load_checkpoint(path)
     here = settings_of(learner_for(learner.loss)) | settings
-    there = settings_of(learner) | {name: facts[name] for name in settings}
+    there = settings_of(learner) | {name: metadata[name] for name in settings}
     for name, value in there.items():
         if here[name] != value:
             raise DataError(
                 f"{path}: was written with {name} {value}, and now it is "
                 f"{here[name]}: resume with the same, or remove the file to begin anew"
             )
-    progress = Progress(learner.loss, ranks=facts["ranks"])
-    progress.restore(facts["progress"])
+    progress = Progress(learner.loss, ranks=metadata["ranks"])
+    progress.restore(metadata["progress"])
     run.learner, run.progress = learner, progress
-    run.labels = Labels({float(k): v for k, v in facts["labels"].items()})
-    run.best = Best(**facts["best"])
+    run.labels = Labels({float(k): v for k, v in metadata["labels"].items()})
+    run.best = Best(**metadata["best"])
     for name in COUNTS:
-        setattr(run, name, facts[name])
+        setattr(run, name, metadata[name])
     return progress
 
 

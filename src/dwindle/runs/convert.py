@@ -18,7 +18,7 @@ from dwindle._base.files import replacing
 from dwindle.data.formats import writers
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables import arrow
-from dwindle.data.stream import EXTENSIONS, Reading, read, sources
+from dwindle.data.stream import EXTENSIONS, ReadOptions, read, sources
 
 STDOUT = "-"
 MOST_FEATURES = 1 << 20  # written at once: more would only take memory
@@ -37,7 +37,7 @@ class Converted(NamedTuple):
 def convert(
     paths: Sequence[str],
     out: str,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     *,
     to: str | None = None,
     skip_bad: bool = False,

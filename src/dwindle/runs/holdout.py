@@ -48,7 +48,7 @@ class Best:
 def parted(parsed: Iterator[Parsed], every: int) -> Iterator[tuple[Parsed, Parsed]]:
     """Of each batch, the examples to learn from, and those that are held out.
 
-    They are the examples ``every``, 2 ``every``, ... of the data, counted from 1.
+    They are the examples ``truncate_every``, 2 ``truncate_every``, ... of the data, counted from 1.
     """
     n = 0
     for item in parsed:

@@ -6,7 +6,7 @@ from functools import cache
 
 from dwindle.data.cache import Again
 from dwindle.data.formats.block import Parsed
-from dwindle.data.stream import Reading, format_by_name, needs_parsing, once_only, read
+from dwindle.data.stream import ReadOptions, format_by_name, needs_parsing, once_only, read
 from dwindle.runs.holdout import Holdout, parted
 
 
@@ -20,7 +20,7 @@ class Passes:
     def __init__(
         self,
         paths: Sequence[str],
-        reading: Reading,
+        reading: ReadOptions,
         holdout: int | str | None,
         note: Callable[[str], None],
     ) -> None:

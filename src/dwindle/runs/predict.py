@@ -12,7 +12,7 @@ from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Quantile
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.stream import Position, Reading, ahead, as_before, read, size
+from dwindle.data.stream import Position, ReadOptions, ahead, as_before, read, size
 from dwindle.engine import kernels
 from dwindle.engine.validation import check_labels
 from dwindle.model.model import Model
@@ -33,7 +33,7 @@ class Predictions(NamedTuple):
 def predict(
     model: str | os.PathLike[str],
     paths: Sequence[str],
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     *,
     kind: str = "score",
     skip_bad: bool = False,
@@ -58,7 +58,7 @@ def predict(
 def evaluate(
     model: str | os.PathLike[str],
     paths: Sequence[str],
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     *,
     skip_bad: bool = False,
     on_batch: Callable[[Position], None] = lambda _: None,
@@ -71,7 +71,7 @@ def evaluate(
     """
     trained = Model.load(model)
     loss = trained.loss
-    labels = Labels({float(k): v for k, v in trained.facts.get("labels", {}).items()})
+    labels = Labels({float(k): v for k, v in trained.metadata.get("labels", {}).items()})
     scores: list[NDArray[Any]] = []
     truths: list[NDArray[Any]] = []
     weights: list[NDArray[Any]] = []
@@ -123,7 +123,7 @@ def evaluate(
 
 
 def _predicted(
-    model: Model, paths: Sequence[str], reading: Reading, on_batch: Callable[[Position], None]
+    model: Model, paths: Sequence[str], reading: ReadOptions, on_batch: Callable[[Position], None]
 ) -> Iterator[tuple[Parsed, NDArray[np.float64]]]:
     """What is read and its predictions, made on a thread of their own.
 
@@ -137,11 +137,11 @@ def _predicted(
         on_batch(Position(examples, parsed.end, total))
 
 
-def _as_trained(model: Model, reading: Reading | None) -> Reading:
+def _as_trained(model: Model, reading: ReadOptions | None) -> ReadOptions:
     """Features are made as they were for training; a model from Python says nothing of that."""
-    how = reading or Reading()
+    how = reading or ReadOptions()
     how = replace(how, threads=how.threads or PARSERS)
-    return as_before(model.facts["reading"], how) if "reading" in model.facts else how
+    return as_before(model.metadata["reading"], how) if "reading" in model.metadata else how
 
 
 def _link(model: Model, kind: str) -> Any:
@@ -154,5 +154,5 @@ def _link(model: Model, kind: str) -> Any:
         return lambda p: 0.5 * (1.0 + np.tanh(0.5 * p))
     if not isinstance(model.loss, Logistic | Hinge):
         raise DataError(f"labels need a model of two classes, not one trained with {name}")
-    spelt = {sign: float(label) for label, sign in model.facts.get("labels", {}).items()}
+    spelt = {sign: float(label) for label, sign in model.metadata.get("labels", {}).items()}
     return lambda p: np.where(p > 0, spelt.get(1.0, 1.0), spelt.get(-1.0, -1.0))

@@ -18,7 +18,7 @@ from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive
 from dwindle.data.formats.block import BadLine, Parsed, blaming
-from dwindle.data.stream import Position, Reading, kept_reading, once_only, size, sources
+from dwindle.data.stream import Position, ReadOptions, kept_reading, once_only, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.model.model import Model
 from dwindle.runs.checkpoint import Reached, after, read_into, write
@@ -66,23 +66,23 @@ class Interrupted(Exception):  # noqa: N818  (it is not an error)
 
 
 @dataclass
-class Training:
+class TrainSettings:
     """The settings of a run: how to learn, from what, and what to keep."""
 
     loss: Any = None  # by the labels
     shrinkage: Any = field(default_factory=Truncation)
     update: Any = field(default_factory=Adaptive)
-    rate: float | Schedule | None = None  # the update's own
-    scaled: bool = False
+    learning_rate: float | Schedule | None = None  # the update's own
+    normalize: bool = False
     max_live: int | None = None  # features, at any time
     passes: int = 1
-    rest: int = 0  # steps at the end, without examples
+    cooldown: int = 0  # steps at the end, without examples
     keep: int | None = None
     holdout: int | str | None = None  # every n-th example, or a file
     patience: int = 3
     skip_bad: bool = False
     checkpoint_every: Callable[[float, int], bool] | None = None  # of seconds and examples since
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
     def check(self) -> None:
         """Refuse what no run could use."""
@@ -91,7 +91,7 @@ class Training:
                 "holdout must be a file, or 2 or more for one example in so many, "
                 f"got {self.holdout}"
             )
-        for name, least in (("patience", 1), ("rest", 0)):
+        for name, least in (("patience", 1), ("cooldown", 0)):
             value = getattr(self, name)
             if value < least:
                 raise ValueError(f"{name} must be {least} or more, got {value}")
@@ -100,7 +100,7 @@ class Training:
 def train(
     paths: Sequence[str],
     model_path: str | os.PathLike[str],
-    training: Training | None = None,
+    training: TrainSettings | None = None,
     *,
     resume: bool = False,
     on_row: Callable[[Row], None] = lambda _: None,
@@ -121,7 +121,7 @@ def train(
     with ``resume`` such a run goes on, and its model is the same to the bit as if it had never
     stopped.
     """
-    training = training or Training()
+    training = training or TrainSettings()
     training.check()
     data = Passes(paths, training.reading, training.holdout, on_note)
     run = _Run(list(paths), Path(model_path), training, data, on_row, on_batch, on_pass, stopping)
@@ -142,7 +142,7 @@ class _Run(Reached):
         self,
         paths: list[str],
         model_path: Path,
-        training: Training,
+        training: TrainSettings,
         data: Passes,
         on_row: Callable[[Row], None],
         on_batch: Callable[[Position], None],
@@ -218,11 +218,11 @@ class _Run(Reached):
             return
         self.learner.next_pass()
         if self.data.holdout is not None:
-            with self.learner.resting(self.training.rest) as rested:
+            with self.learner.after_cooldown(self.training.cooldown) as rested:
                 measured = self.data.holdout.measure(rested, self.labels)
                 row = self.best.after(self.pass_number, *measured)
                 if row.best:
-                    Model.of(rested, self._facts()).save(self.best_path)
+                    Model.of(rested, self._metadata()).save(self.best_path)
             self.on_pass(row)
 
     def _learn(self, parsed: Parsed) -> None:
@@ -268,7 +268,9 @@ class _Run(Reached):
         """One that has learned nothing yet; the loss is this unless the settings say which."""
         t = self.training
         loss = loss if t.loss is None else t.loss
-        return Learner(loss, t.shrinkage, t.update, t.rate, scaled=t.scaled, max_live=t.max_live)
+        return Learner(
+            loss, t.shrinkage, t.update, t.learning_rate, normalize=t.normalize, max_live=t.max_live
+        )
 
     def _row(self) -> None:
         assert self.learner is not None
@@ -286,8 +288,8 @@ class _Run(Reached):
         self.aside.wait()
         keep = self.training.keep
         if self.data.holdout is None:
-            learner.rest(self.training.rest)
-            model = Model.of(learner, self._facts(), keep)
+            learner.cooldown(self.training.cooldown)
+            model = Model.of(learner, self._metadata(), keep)
         else:
             model = self._best_model().heaviest(keep)
         size = model.save(self.model_path)
@@ -308,8 +310,8 @@ class _Run(Reached):
             model_bytes=size,
             skipped=progress.skipped,
             loss_name=type(learner.loss).__name__,
-            labels=self.labels.facts(),
-            settled=learner.settled() if learner.max_live else {},
+            labels=self.labels.metadata(),
+            settled=learner.eviction_report() if learner.max_live else {},
             bad_lines=self.bad_lines,
             passes=self.pass_number,
             best_pass=self.best.number or None,
@@ -318,21 +320,21 @@ class _Run(Reached):
 
     def _best_model(self) -> Model:
         model = Model.load(self.best_path)
-        best, facts = self.best, model.facts
-        if (facts.get("pass"), facts.get("holdout_loss")) != (best.number, best.loss):
+        best, metadata = self.best, model.metadata
+        if (metadata.get("pass"), metadata.get("holdout_loss")) != (best.number, best.loss):
             raise DataError(
                 f"{self.best_path}: is not the model of pass {best.number}, which was the best: "
                 "another run wrote it; begin anew"
             )
         return model
 
-    def _facts(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
         assert self.learner is not None
         assert self.progress is not None
         self.aside.wait()
         return (
             {
-                "labels": self.labels.facts(),
+                "labels": self.labels.metadata(),
                 "reading": kept_reading(self.training.reading),
                 "examples": self.progress.examples,
                 "seen": self.learner.table.seen.count(),
@@ -394,7 +396,7 @@ class _Run(Reached):
             "data": self.paths,
             "reading": kept_reading(training.reading),
             "passes": training.passes,
-            "rest": training.rest,
+            "cooldown": training.cooldown,
             "holdout": training.holdout,
             "patience": training.patience,
         }

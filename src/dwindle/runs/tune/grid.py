@@ -28,15 +28,15 @@ TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added
 class Setting(NamedTuple):
     """What a search varies, as the command line calls it."""
 
-    rate: float = 0.6
+    learning_rate: float = 0.6
     pass_decay: float = 1.0
     gravity: float = 0.0
-    every: int = 1
+    truncate_every: int = 1
     threshold: float | None = None
     update: str = "adaptive"
     shrinkage: str = "truncation"
     passes: int = 1
-    rest: int = 0
+    cooldown: int = 0
 
     @property
     def shrinks(self) -> bool:
@@ -45,31 +45,31 @@ class Setting(NamedTuple):
 
     def check(self) -> None:
         """Refuse what no run could use."""
-        for name, least in (("passes", 1), ("rest", 0)):
+        for name, least in (("passes", 1), ("cooldown", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
         self.learner(Squared())
 
     def learner(self, loss: Any) -> Learner:
         """One that knows nothing yet."""
-        given = self.shrinkage, self.gravity, self.every, self.threshold
+        given = self.shrinkage, self.gravity, self.truncate_every, self.threshold
         update = update_called(self.update)
-        schedule = schedule_of(update, self.rate, 0.0, self.pass_decay)
+        schedule = schedule_of(update, self.learning_rate, 0.0, self.pass_decay)
         return Learner(loss, shrinkage_called(*given), update, schedule)
 
 
 class Grid(NamedTuple):
     """The values to try of each setting; None is automatic."""
 
-    rate: tuple[float, ...] | None = None
+    learning_rate: tuple[float, ...] | None = None
     pass_decay: tuple[float, ...] | None = None
     gravity: tuple[float, ...] | None = None
-    every: tuple[int, ...] = (1,)
+    truncate_every: tuple[int, ...] = (1,)
     threshold: tuple[float | None, ...] = (None,)
     update: tuple[str, ...] = ("adaptive",)
     shrinkage: tuple[str, ...] = ("truncation",)
     passes: tuple[int, ...] | None = None
-    rest: tuple[int, ...] | None = None
+    cooldown: tuple[int, ...] | None = None
 
     def check(self) -> None:
         """Refuse values that no run could use."""
@@ -109,17 +109,19 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
         gravity = (0.0, *(_short(top * 10 ** (-k / 3)) for top in steepest for k in steps))
     lowered = max(passes) > 1 and not AVERAGING.issuperset(grid.update)
     return grid._replace(
-        rate=grid.rate or tuple(sorted(set(rates))),
+        learning_rate=grid.learning_rate or tuple(sorted(set(rates))),
         pass_decay=grid.pass_decay or (DECAYS if lowered else (1.0,)),
         gravity=tuple(sorted(set(gravity))),
         passes=tuple(sorted(set(passes))),
-        rest=grid.rest or (max(grid.every), n),
+        cooldown=grid.cooldown or (max(grid.truncate_every), n),
     )
 
 
 def _unshrunk(setting: Setting) -> Setting:
     """Without gravity there is nothing that the others could change."""
-    return setting._replace(gravity=0.0, every=1, threshold=None, shrinkage="truncation", rest=0)
+    return setting._replace(
+        gravity=0.0, truncate_every=1, threshold=None, shrinkage="truncation", cooldown=0
+    )
 
 
 def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -151,9 +153,9 @@ def _steepest(examples: Sequence[Batch], loss: Any, update: str) -> float:
     constant, _ = counts.best_constant(loss)
     adapts = update == "adaptive"
     learner = (
-        Learner(loss, Truncation(), Adaptive(beta=1 / TINY), rate=1.0, intercept=False)
+        Learner(loss, Truncation(), Adaptive(beta=1 / TINY), learning_rate=1.0, intercept=False)
         if adapts
-        else Learner(loss, Truncation(), Plain(), rate=TINY, intercept=False)
+        else Learner(loss, Truncation(), Plain(), learning_rate=TINY, intercept=False)
     )
     for batch in examples:
         learner.learn(batch._replace(base=np.full(batch.n_examples, constant, np.float32)))

@@ -203,7 +203,7 @@ class Search:
                 learner.next_pass()
                 for setting in run:
                     if setting.passes == number:
-                        with learner.resting(setting.rest) as rested:
+                        with learner.after_cooldown(setting.cooldown) as rested:
                             found[setting] = self._held(data, rested, fold)
         except DivergedError:
             pass
@@ -276,7 +276,7 @@ def trained(examples: Sequence[Batch], setting: Setting, loss: Any) -> Learner:
         for batch in examples:
             learner.learn(batch)
         learner.next_pass()
-    learner.rest(setting.rest)
+    learner.cooldown(setting.cooldown)
     return learner
 
 
@@ -344,16 +344,16 @@ def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     """
     runs: dict[Setting, list[Setting]] = {}
     for setting in dict.fromkeys(settings):
-        runs.setdefault(setting._replace(passes=1, rest=0), []).append(setting)
+        runs.setdefault(setting._replace(passes=1, cooldown=0), []).append(setting)
     return {_name(run): run for run in (sorted(each, key=_moment) for each in runs.values())}
 
 
 def _moment(setting: Setting) -> tuple[int, int]:
-    return setting.passes, setting.rest
+    return setting.passes, setting.cooldown
 
 
 def _name(run: Sequence[Setting]) -> str:
     said = run[0]._asdict()
-    del said["passes"], said["rest"]
+    del said["passes"], said["cooldown"]
     moments = (f"passes {passes} rest {rest}" for passes, rest in map(_moment, run))
     return " ".join([*(f"{field} {value}" for field, value in said.items()), *moments])

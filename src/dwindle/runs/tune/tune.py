@@ -21,18 +21,18 @@ from dwindle.algorithm.losses import Logistic
 from dwindle.data.cache import Cache
 from dwindle.data.formats.block import Parsed, blaming
 from dwindle.data.labels import Labels
-from dwindle.data.stream import Position, Reading, once_only, read, size, sources
+from dwindle.data.stream import Position, ReadOptions, once_only, read, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.journal import Journal
 from dwindle.runs.progress_table import Row
-from dwindle.runs.train import Interrupted, Summary, Training, train
+from dwindle.runs.train import Interrupted, Summary, TrainSettings, train
 from dwindle.runs.tune.grid import Grid, Setting
 from dwindle.runs.tune.search import Found, Search, Stopped
 
 
 @dataclass
-class Tuning:
+class TuneSettings:
     """What to try, and what is wanted of the model."""
 
     grid: Grid = field(default_factory=Grid)
@@ -42,24 +42,24 @@ class Tuning:
     tolerance: float = 0.01
     keep: int | None = None
     skip_bad: bool = False
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadOptions = field(default_factory=ReadOptions)
     jobs: int | None = None  # as many as there are cores
 
     def search(self, loss: Any) -> Search:
         """What finds the setting."""
         return Search(loss, self.grid, self.metric, self.folds, self.tolerance, self.keep)
 
-    def training(self, setting: Setting) -> Training:
+    def training(self, setting: Setting) -> TrainSettings:
         """What makes the model with a setting."""
-        shrinkage = setting.shrinkage, setting.gravity, setting.every, setting.threshold
+        shrinkage = setting.shrinkage, setting.gravity, setting.truncate_every, setting.threshold
         update = update_called(setting.update)
-        return Training(
+        return TrainSettings(
             loss=self.loss,
             shrinkage=shrinkage_called(*shrinkage),
             update=update,
-            rate=schedule_of(update, setting.rate, 0.0, setting.pass_decay),
+            learning_rate=schedule_of(update, setting.learning_rate, 0.0, setting.pass_decay),
             passes=setting.passes,
-            rest=setting.rest,
+            cooldown=setting.cooldown,
             keep=self.keep,
             skip_bad=self.skip_bad,
             reading=self.reading,
@@ -91,7 +91,7 @@ class Halted(Exception):  # noqa: N818  (it is not an error)
 def tune(
     paths: Sequence[str],
     model_path: str | os.PathLike[str],
-    tuning: Tuning | None = None,
+    tuning: TuneSettings | None = None,
     *,
     on_batch: Callable[[Position], None] = lambda _: None,
     on_run: Callable[[int, int], None] = lambda _done, _all: None,
@@ -110,7 +110,7 @@ def tune(
     What the search has finished stands in a journal beside the model until the model is written.
     When ``stopping`` says so, `Halted` is raised; called again, it goes on from the journal.
     """
-    tuning = tuning or Tuning()
+    tuning = tuning or TuneSettings()
     tuning.check()
     target = Path(model_path)
     if not target.absolute().parent.is_dir():
@@ -145,7 +145,7 @@ def tune(
 def _found(
     paths: Sequence[str],
     path: Path,
-    tuning: Tuning,
+    tuning: TuneSettings,
     on_batch: Callable[[Position], None],
     on_run: Callable[[int, int], None],
     on_note: Callable[[str], None],
@@ -169,7 +169,7 @@ def _found(
         )
 
 
-def _about(examples: Sequence[Batch], loss: Any, tuning: Tuning) -> dict[str, Any]:
+def _about(examples: Sequence[Batch], loss: Any, tuning: TuneSettings) -> dict[str, Any]:
     """All that decides what a run of a given name comes to.
 
     What else is asked for may change: other rates, gravities and passes are other runs, and the
@@ -187,7 +187,7 @@ def _about(examples: Sequence[Batch], loss: Any, tuning: Tuning) -> dict[str, An
 def _fill(
     cache: Cache,
     paths: Sequence[str],
-    tuning: Tuning,
+    tuning: TuneSettings,
     on_batch: Callable[[Position], None],
     stopping: Callable[[], bool],
 ) -> Any:
