@@ -1,9 +1,12 @@
 """Losses phi(p, y) of a prediction p and a label y, each with its slope d phi / d p.
 
 A loss is a NamedTuple with a body for `value` and one for `slope`, registered beside it; both are
-compiled into the kernels, so they use ``math`` and arithmetic only. Optional members serve the
-doors around the kernel:
+compiled into the kernels, so they use ``math`` and arithmetic only. Optional members tell the rest
+of the program what the loss is for (`Loss` lists them):
 
+* ``is_classification``: labels are two classes, -1 and +1, so there are accuracy and AUC;
+* ``link(scores)`` turns predictions into means: the probability of +1, or the expected count;
+* ``measures(scores, label, weight)`` gives figures to report beside the loss;
 * ``accepts(label)`` tells, for an array of labels, which of them the loss is defined for, and
   ``wants`` says it in words;
 * ``check()`` raises ValueError, by name, for a parameter it cannot use;
@@ -15,7 +18,7 @@ p = +-1e6.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,50 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import body_of, by_class
 
 Labels = NDArray[np.float32]
+Scores = NDArray[np.float64]
+
+
+class Loss(Protocol):
+    """What a loss may define beside its bodies of `value` and `slope`; all of it is optional."""
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether labels are two classes, -1 and +1."""
+
+    @property
+    def wants(self) -> str:
+        """Say which labels `accepts` accepts, for error messages."""
+
+    def accepts(self, label: Labels) -> NDArray[np.bool_]:
+        """Tell for each label whether the loss is defined for it."""
+
+    def check(self) -> None:
+        """Raise ValueError for a parameter that the loss cannot use."""
+
+    def link(self, scores: Any) -> Any:
+        """Turn a prediction, or an array of them, into means: P(y = +1), or expected values."""
+
+    def measures(self, scores: Scores, label: Labels, weight: Scores) -> dict[str, float]:
+        """Compute figures to report beside the loss, by name."""
+
+    def slope_bound(self) -> tuple[float, float]:
+        """Return (a, b) with slope^2 <= a phi + b."""
+
+
+def is_classification(loss: Any) -> bool:
+    """Whether the loss tells two classes apart, whose labels are -1 and +1."""
+    return bool(getattr(loss, "is_classification", False))
+
+
+def has_probabilities(loss: Any) -> bool:
+    """Whether the loss's link gives the probability of the class +1."""
+    return is_classification(loss) and hasattr(loss, "link")
+
+
+def link(loss: Any, scores: Any) -> Any:
+    """Turn a prediction, or an array of them, into means; without a link they are means already."""
+    own = getattr(loss, "link", None)
+    return scores if own is None else own(scores)
 
 
 @by_class
@@ -57,6 +104,16 @@ class Logistic(NamedTuple):
     """phi(p, y) = ln(1 + exp(-p y)) for y in {-1, +1}."""
 
     @property
+    def is_classification(self) -> bool:
+        """Labels are two classes."""
+        return True
+
+    def link(self, scores: Any) -> Any:
+        """P(y = +1) = 1 / (1 + exp(-p)), written so that it overflows nowhere."""
+        tanh = math.tanh if isinstance(scores, float) else np.tanh  # NumPy's takes 1 us a call
+        return 0.5 * (1.0 + tanh(0.5 * scores))
+
+    @property
     def wants(self) -> str:
         """The labels in words."""
         return "-1 or 1"
@@ -85,6 +142,11 @@ class Hinge(NamedTuple):
     """phi(p, y) = max(0, margin - p y) for y in {-1, +1}; slope 0 at the kink."""
 
     margin: float = 1.0
+
+    @property
+    def is_classification(self) -> bool:
+        """Labels are two classes."""
+        return True
 
     def check(self) -> None:
         """Refuse a margin that is none."""
@@ -156,6 +218,10 @@ class Quantile(NamedTuple):
         if not 0.0 < self.tau < 1.0:
             raise ValueError(f"tau must be between 0 and 1, got {self.tau}")
 
+    def measures(self, scores: Scores, label: Labels, weight: Scores) -> dict[str, float]:
+        """Compute the coverage: the share of labels at or below the prediction, ideally tau."""
+        return {"coverage": float(np.average(label <= scores, weights=weight))}
+
     def slope_bound(self) -> tuple[float, float]:
         """The steeper side's slope, squared."""
         return 0.0, max(self.tau, 1.0 - self.tau) ** 2
@@ -208,6 +274,12 @@ class Poisson(NamedTuple):
 
     No A and B of Assumption 3.1 exist: slope^2 grows as exp(2 p), the loss as exp(p).
     """
+
+    def link(self, scores: Any) -> Any:
+        """The expected count, exp(p), kept so small that its square is finite too."""
+        if isinstance(scores, float):
+            return math.exp(min(scores, 300.0))
+        return np.exp(np.minimum(scores, 300.0))
 
     @property
     def wants(self) -> str:

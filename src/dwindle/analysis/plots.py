@@ -14,7 +14,7 @@ from matplotlib.ticker import LogFormatter
 from dwindle._base.errors import DataError
 from dwindle._base.text import counted
 from dwindle.algorithm.by_name import METRICS
-from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
@@ -50,7 +50,7 @@ def path(
         learner.learn(train)
         label, weight = learner.lessons(test)
         p = learner.predict(test)
-        if isinstance(learner.loss, Logistic | Hinge):
+        if is_classification(learner.loss):
             score = auc(p, label, weight)
         else:
             value = kernels.values.of(learner.loss)(learner.loss, p, label)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.algorithm.losses import Hinge, Logistic, Squared
+from dwindle.algorithm.losses import Logistic, Squared, is_classification
 from dwindle.data.formats.block import Parsed
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
@@ -28,7 +28,7 @@ class Labels:
     def mapped(self, parsed: Parsed, loss: Any) -> NDArray[np.float32] | None:
         """The labels as the loss wants them."""
         label = parsed.batch.label
-        if label is None or not isinstance(loss, Logistic | Hinge):
+        if label is None or not is_classification(loss):
             return label
         mapped, all_known = self._signs(label, parsed.batch.importances())
         if not all_known:

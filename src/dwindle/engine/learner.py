@@ -1,6 +1,5 @@
 """The learner: the clock, the table of live features and the ingredients, put to work."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -13,7 +12,7 @@ from dwindle._base.dispatch import exact, require
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.losses import Logistic, slope, value
+from dwindle.algorithm.losses import Logistic, has_probabilities, link, slope, value
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation, lags, shrink
 from dwindle.algorithm.updates import FTRL, RDA, Adaptive, settle, squared, step, usual_rate, worth
@@ -244,10 +243,10 @@ class Learner:
 
     def predict_proba_one(self, features: Features) -> dict[int, float]:
         """The probability of each label of one example, -1 and 1; changes nothing."""
-        if not isinstance(self.loss, Logistic):
+        if not has_probabilities(self.loss):
             name = type(self.loss).__name__
             raise DataError(f"probabilities need a learner with logistic loss, not {name}")
-        positive = 0.5 * (1.0 + math.tanh(0.5 * self.predict_one(features)))
+        positive = link(self.loss, self.predict_one(features))
         return {-1: 1.0 - positive, 1: positive}
 
     def explain(self, x: Features | Batch) -> Explanation:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError
-from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.losses import Logistic, is_classification
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
@@ -206,9 +206,7 @@ class Watch:
     def __init__(self, team: Team) -> None:
         self._team = team
         self._progress = [
-            Progress(
-                learner.loss, ranks=team.classes == 2 and isinstance(learner.loss, Logistic | Hinge)
-            )
+            Progress(learner.loss, ranks=team.classes == 2 and is_classification(learner.loss))
             for learner in team.members
         ]
         self._due = 1

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.losses import Logistic, has_probabilities, link
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.stream import ReadOptions
@@ -23,10 +23,8 @@ BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
 
 def _has_probabilities(estimator: Any) -> bool:
     loss = estimator._loss  # noqa: SLF001  (a method, in all but place: see available_if)
-    if not isinstance(loss, Logistic):
-        raise AttributeError(  # noqa: TRY004  (what asks for it expects this)
-            f"probabilities need the logistic loss, not {loss}"
-        )
+    if not has_probabilities(loss):
+        raise AttributeError(f"probabilities need the logistic loss, not {loss}")
     return True
 
 
@@ -161,7 +159,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         """The probability of each class; of more than two, each against the rest, they sum to 1."""
         if self._classes > 2:
             return np.asarray(np.exp(self.predict_log_proba(X)))
-        positive = 0.5 * (1.0 + np.tanh(0.5 * self.decision_function(X)))
+        positive = link(self._loss, self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
     @available_if(_has_probabilities)

@@ -1,7 +1,7 @@
 """From a model file to an estimator that predicts."""
 
 from dwindle.algorithm.by_name import loss_name, schedule_names, shrinkage_names, update_names
-from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.losses import is_classification
 from dwindle.estimators._base import Path
 from dwindle.estimators._one_vs_rest import Panel
 from dwindle.estimators.classifier import TruncatedGradientClassifier
@@ -25,7 +25,7 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
         "max_live": learner.max_live,
     }
     classes = metadata.get("classes")
-    if classes is None and isinstance(loss, Logistic | Hinge):
+    if classes is None and is_classification(loss):
         signs = {sign: float(label) for label, sign in metadata.get("labels", {}).items()}
         classes = [signs.get(-1.0, -1.0), signs.get(1.0, 1.0)]
     found: TruncatedGradientClassifier | TruncatedGradientRegressor

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from sklearn.base import RegressorMixin
 
-from dwindle.algorithm.losses import Poisson, Squared
+from dwindle.algorithm.losses import Squared, link
 from dwindle.data.formats.block import Parsed
 from dwindle.data.stream import ReadOptions
 from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
@@ -57,7 +57,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The prediction for each row."""
         scores = self._scores(X)[:, 0]
-        return np.exp(scores) if isinstance(self._loss, Poisson) else scores
+        return np.asarray(link(self._loss, scores))
 
     @property
     def intercept_(self) -> float:

@@ -3,7 +3,6 @@
 Needs the package ``river``: ``pip install "dwindle[river]"``.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +10,13 @@ from river import base
 
 from dwindle._base.errors import DataError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
-from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Squared
+from dwindle.algorithm.losses import (
+    Logistic,
+    Squared,
+    has_probabilities,
+    is_classification,
+    link,
+)
 from dwindle.engine.learner import Learner
 
 SIGNS = {False: -1, True: 1}  # 0 and 1 are keys of it too
@@ -48,7 +53,7 @@ class TruncatedGradient(base.Estimator):
         self.learning_rate = learning_rate
         self.power_t = power_t
         chosen = self._default if loss == "auto" else loss_called(loss)
-        if isinstance(chosen, Logistic | Hinge) != self._of_classes:
+        if is_classification(chosen) != self._of_classes:
             raise ValueError(f"{loss!r} is not a loss of a {type(self).__name__}")
         rule = update_called(update, average=average)
         self.learner = Learner(
@@ -95,9 +100,9 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
         """The probability of each label."""
-        if not isinstance(self.learner.loss, Logistic):
+        if not has_probabilities(self.learner.loss):
             raise NotImplementedError("probabilities need the logistic loss")
-        chance = 0.5 * (1.0 + math.tanh(0.5 * self._do(self.learner.predict_one, x)))
+        chance = link(self.learner.loss, self._do(self.learner.predict_one, x))
         return {False: 1.0 - chance, True: chance}
 
 
@@ -120,5 +125,5 @@ class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """The prediction, which for counts is their mean."""
-        p = self._do(self.learner.predict_one, x)
-        return math.exp(min(p, 700.0)) if isinstance(self.learner.loss, Poisson) else p
+        p: float = link(self.learner.loss, self._do(self.learner.predict_one, x))
+        return p

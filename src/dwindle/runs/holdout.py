@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.losses import is_classification
 from dwindle.data.cache import Again
 from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.labels import Labels
@@ -87,7 +87,7 @@ class Holdout:
         Labels mean what they mean in training.
         """
         labels = Labels(labels.sign)  # nothing is learned here, not even a label
-        progress = Progress(learner.loss, ranks=isinstance(learner.loss, Logistic | Hinge))
+        progress = Progress(learner.loss, ranks=is_classification(learner.loss))
         for parsed in self.examples.again():
             batch = parsed.batch._replace(label=labels.mapped(parsed, learner.loss))
             with blaming(parsed):

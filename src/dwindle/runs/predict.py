@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.algorithm.losses import Hinge, Logistic, Poisson, Quantile
+from dwindle.algorithm.losses import (
+    Logistic,
+    Poisson,
+    Quantile,
+    has_probabilities,
+    is_classification,
+)
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.stream import Position, ReadOptions, ahead, as_before, read, size
@@ -108,7 +114,7 @@ def evaluate(
         "loss": float(np.average(value, weights=h)),
         "best_constant_loss": counts.best_constant(loss)[1],
     }
-    if isinstance(loss, Logistic | Hinge):
+    if is_classification(loss):
         found |= {"accuracy": accuracy(p, y, h), "auc": auc(p, y, h)}
         if isinstance(loss, Logistic):
             found["log_loss"] = found["loss"]
@@ -149,10 +155,10 @@ def _link(model: Model, kind: str) -> Any:
         return lambda p: p
     name = type(model.loss).__name__
     if kind == "probability":
-        if not isinstance(model.loss, Logistic):
+        if not has_probabilities(model.loss):
             raise DataError(f"probabilities need a model trained with logistic loss, not {name}")
         return lambda p: 0.5 * (1.0 + np.tanh(0.5 * p))
-    if not isinstance(model.loss, Logistic | Hinge):
+    if not is_classification(model.loss):
         raise DataError(f"labels need a model of two classes, not one trained with {name}")
     spelt = {sign: float(label) for label, sign in model.metadata.get("labels", {}).items()}
     return lambda p: np.where(p > 0, spelt.get(1.0, 1.0), spelt.get(-1.0, -1.0))

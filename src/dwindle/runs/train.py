@@ -13,7 +13,7 @@ from warnings import warn
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
 from dwindle._base.threads import Aside
-from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive
@@ -255,7 +255,7 @@ class _Run(Reached):
         loss = self.labels.loss_for(parsed.batch) if training.loss is None else training.loss
         self.learner = self._learner(loss)
         loss = self.learner.loss
-        self.progress = Progress(loss, ranks=isinstance(loss, Logistic | Hinge))
+        self.progress = Progress(loss, ranks=is_classification(loss))
         self.progress.examples = self.unlabelled
         while self.next_row <= self.unlabelled:
             self.next_row *= 2

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError
 from dwindle.algorithm.by_name import METRICS
-from dwindle.algorithm.losses import Hinge, Logistic
+from dwindle.algorithm.losses import is_classification
 from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
@@ -144,7 +144,7 @@ class Search:
 
     @property
     def _ranks(self) -> bool:
-        return isinstance(self.loss, Logistic | Hinge)
+        return is_classification(self.loss)
 
     @property
     def measure(self) -> str:
