@@ -26,12 +26,12 @@ from vowpalwabbit import Workspace
 from benchmarks import data as generated
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle.algorithm.updates import usual_rate
 from dwindle.data.stream import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.features.batch import Batch
-from dwindle.runs.predict import evaluate
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.evaluate import evaluate
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from experiments import data
 from experiments.defaults_page import page
 
@@ -236,9 +236,9 @@ def _write(path: Path, lines: Any) -> None:
 
 
 def _about(seconds: float) -> dict[str, Any]:
-    defaults = TrainSettings()
+    defaults = TrainSettings().ingredients()
     return {
-        "learning_rate": usual_rate(defaults.update),
+        "learning_rate": defaults.schedule.learning_rate,
         "update": repr(defaults.update),
         "shrinkage": repr(defaults.shrinkage),
         "seconds": round(seconds),

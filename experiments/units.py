@@ -335,6 +335,7 @@ def _finished(learner: Learner, setting: Setting, test: Batch) -> tuple[int, Any
     """
     if setting.shrinkage != "subgradient":
         return len(learner), learner.predict(test)
+    assert setting.learning_rate is not None
     pull = (
         setting.learning_rate
         * setting.pass_decay**setting.passes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dwindle._base.errors import DataError, DivergedError
+    from dwindle._base.errors import DataError, DivergedError, UsageError
     from dwindle.algorithm.losses import (
         ClippedSquared,
         Hinge,
@@ -20,41 +20,58 @@ if TYPE_CHECKING:
     from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
     from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
+    from dwindle.data.frames import batch_of
+    from dwindle.data.stream import ReadOptions, read
+    from dwindle.engine.explain import Explanation
     from dwindle.engine.learner import Learner
     from dwindle.estimators.classifier import TruncatedGradientClassifier
     from dwindle.estimators.loading import load
     from dwindle.estimators.regressor import TruncatedGradientRegressor
     from dwindle.features.batch import Batch
+    from dwindle.model.merge import merge
+    from dwindle.model.model import Model
+    from dwindle.runs.convert import convert
+    from dwindle.runs.evaluate import evaluate
+    from dwindle.runs.metrics import accuracy, auc
+    from dwindle.runs.observer import Observer, Stopped
+    from dwindle.runs.predict import predict
+    from dwindle.runs.settings import TrainSettings
+    from dwindle.runs.train import train
+    from dwindle.runs.tune.grid import Grid
+    from dwindle.runs.tune.tune import TuneSettings, tune
 
-# Imported when first asked for: `import dwindle` costs nothing, and no Numba.
-_HOME = {
-    "Adaptive": "algorithm.updates",
-    "Averaged": "algorithm.updates",
-    "Batch": "features.batch",
-    "Certificate": "analysis.certificate",
-    "ClippedSquared": "algorithm.losses",
-    "DataError": "_base.errors",
-    "DivergedError": "_base.errors",
-    "FTRL": "algorithm.updates",
-    "Hinge": "algorithm.losses",
-    "Huber": "algorithm.losses",
-    "Learner": "engine.learner",
-    "Logistic": "algorithm.losses",
-    "Plain": "algorithm.updates",
-    "Poisson": "algorithm.losses",
-    "Quantile": "algorithm.losses",
-    "RDA": "algorithm.updates",
-    "Rounding": "algorithm.shrinkage",
-    "Schedule": "algorithm.schedules",
-    "Squared": "algorithm.losses",
-    "Subgradient": "algorithm.shrinkage",
-    "TruncatedGradientClassifier": "estimators.classifier",
-    "TruncatedGradientRegressor": "estimators.regressor",
-    "Truncation": "algorithm.shrinkage",
-    "NoShrinkage": "algorithm.shrinkage",
-    "certify": "analysis.certificate",
-    "load": "estimators.loading",
+# Where each public name is defined. It is imported when first asked for, so that `import dwindle`
+# costs nothing, and no Numba.
+_HOMES = {
+    "_base.errors": ("DataError", "DivergedError", "UsageError"),
+    "algorithm.losses": (
+        *("ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson", "Quantile", "Squared"),
+    ),
+    "algorithm.schedules": ("Schedule",),
+    "algorithm.shrinkage": ("NoShrinkage", "Rounding", "Subgradient", "Truncation"),
+    "algorithm.updates": ("FTRL", "RDA", "Adaptive", "Averaged", "Plain"),
+    "analysis.certificate": ("Certificate", "certify"),
+    "data.frames": ("batch_of",),
+    "data.stream": ("ReadOptions", "read"),
+    "engine.explain": ("Explanation",),
+    "engine.learner": ("Learner",),
+    "estimators.classifier": ("TruncatedGradientClassifier",),
+    "estimators.loading": ("load",),
+    "estimators.regressor": ("TruncatedGradientRegressor",),
+    "features.batch": ("Batch",),
+    "model.merge": ("merge",),
+    "model.model": ("Model",),
+    "runs.convert": ("convert",),
+    "runs.evaluate": ("evaluate",),
+    "runs.metrics": ("accuracy", "auc"),
+    "runs.observer": ("Observer", "Stopped"),
+    "runs.predict": ("predict",),
+    "runs.settings": ("TrainSettings",),
+    "runs.train": ("train",),
+    "runs.tune.grid": ("Grid",),
+    "runs.tune.tune": ("TuneSettings", "tune"),
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "FTRL",
@@ -66,23 +83,42 @@ __all__ = [
     "ClippedSquared",
     "DataError",
     "DivergedError",
+    "Explanation",
+    "Grid",
     "Hinge",
     "Huber",
     "Learner",
     "Logistic",
+    "Model",
     "NoShrinkage",
+    "Observer",
     "Plain",
     "Poisson",
     "Quantile",
+    "ReadOptions",
     "Rounding",
     "Schedule",
     "Squared",
+    "Stopped",
     "Subgradient",
+    "TrainSettings",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",
     "Truncation",
+    "TuneSettings",
+    "UsageError",
+    "accuracy",
+    "auc",
+    "batch_of",
     "certify",
+    "convert",
+    "evaluate",
     "load",
+    "merge",
+    "predict",
+    "read",
+    "train",
+    "tune",
 ]
 
 

@@ -14,7 +14,8 @@ from dwindle import Learner, Squared, Truncation
 from dwindle.cli.weight_bars import show
 from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 
 
 def drawn(weights, *, width=None, encoding="utf-8"):

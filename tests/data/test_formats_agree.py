@@ -18,7 +18,8 @@ from dwindle import Truncation
 from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.convert import convert
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from helpers.compressed import COMPRESSED
 
 N = 400

@@ -21,7 +21,8 @@ from dwindle import (
 from dwindle.data.frames import batch_of
 from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 
 N = 3000
 

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from dwindle._base.errors import DataError
 from dwindle.data.stream import Position, ReadOptions, read, size
 from dwindle.data.text.scan import size_of
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from helpers.compressed import COMPRESSED
+from helpers.observing import heard
 
 TEXT = b"".join(b"%d | a:%d b%d\n" % (1 - 2 * (i % 2), i, i * i) for i in range(5000))
 ROWS = pa.table({"label": [1.0, -1.0] * 2000, "a": range(4000), "b": ["x", "y"] * 2000})
@@ -67,7 +69,12 @@ def test_several_files_and_passes_add_up(tmp_path):
     assert size([str(tmp_path)]) == total
     assert [parsed.end for parsed in read([str(tmp_path)])][-1] == total
     found = []
-    train([str(tmp_path)], tmp_path / ".m", TrainSettings(passes=3), on_batch=found.append)
+    train(
+        [str(tmp_path)],
+        tmp_path / ".m",
+        TrainSettings(passes=3),
+        observer=heard(on_batch=found.append),
+    )
     assert found == sorted(found)
     assert found[0] == Position(0, 0, 3 * total, 1, 3)
     assert found[-1] == Position(3 * 14_000, 3 * total, 3 * total, 3, 3)

@@ -35,9 +35,12 @@ from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import edge
 from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.model.model import Model, load_checkpoint, save_checkpoint
-from dwindle.runs.train import Interrupted, TrainSettings, train
+from dwindle.runs.observer import Stopped
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from helpers.budgeted import LOGISTIC, budgeted, wide
 from helpers.ingredients import UPDATES, pulls_of, rates_of
+from helpers.observing import heard
 from helpers.stopping import stopped_after
 from helpers.streams import batch_of, cut, seeds
 
@@ -310,8 +313,8 @@ def test_a_run_within_a_budget_is_stopped_and_resumed_to_the_bit(clicks, tmp_pat
     how = TrainSettings(max_live=9000, reading=ReadOptions(interactions=(("q", "a"),)))
     train([str(clicks)], tmp_path / "whole", how)
     short = replace(how, reading=replace(how.reading, block_size=2**16))
-    with pytest.raises(Interrupted):
-        train([str(clicks)], tmp_path / "parts", short, stopping=stopped_after(3))
+    with pytest.raises(Stopped):
+        train([str(clicks)], tmp_path / "parts", short, observer=heard(stopping=stopped_after(3)))
     train([str(clicks)], tmp_path / "parts", short, resume=True)
     whole, parts = (Model.load(tmp_path / name) for name in ("whole", "parts"))
     assert np.array_equal(whole.key, parts.key)

@@ -141,7 +141,7 @@ def by_joblib(model):
         {},
         {"keep": 9},
         {"update": "plain", "power_t": 0.5, "truncate_every": 7},
-        {"update": "plain", "average": True},
+        {"update": "averaged"},
     ],
     ids=str,
 )

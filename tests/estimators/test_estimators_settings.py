@@ -20,7 +20,7 @@ from dwindle.cli.train import command as train_command
 from helpers.tabular import data, in_order, numbers, same
 
 # A stream comes as it comes; on the command line, --holdout alone stops early.
-ONLY_HERE = {"average", "shuffle", "random_state", "early_stopping", "holdout", "verbose"}
+ONLY_HERE = {"shuffle", "random_state", "early_stopping", "holdout", "verbose"}
 
 
 def test_the_keywords_are_the_options_of_the_command_line():
@@ -34,8 +34,10 @@ REFUSED = [
     ({"loss": "log"}, "loss must be one of auto, logistic, .*, got 'log'"),
     ({"shrinkage": "l1"}, "shrinkage must be one of truncation, rounding, subgradient, none, got"),
     ({"shrinkage": "rounding"}, "shrinkage rounding needs a threshold"),
-    ({"update": "adam"}, "update must be one of adaptive, plain, ftrl, rda, got 'adam'"),
-    ({"average": True}, "average is Theorem 3.2's mean of the plain update: say update='plain'"),
+    ({"update": "adam"}, "update must be one of adaptive, plain, averaged, ftrl, rda, got 'adam'"),
+    ({"tau": 0.9}, "tau is a setting of loss quantile, not of auto: got 0.9"),
+    ({"shrinkage": "none", "gravity": 0.1}, "gravity is a setting of shrinkage truncation or sub"),
+    ({"shrinkage": Truncation(0.1), "gravity": 0.2}, "gravity is a setting of shrinkage trunc"),
     ({"gravity": -1.0}, "gravity must be 0 or more, got -1"),
     ({"learning_rate": 0.0}, "learning_rate must be finite and above 0"),
     ({"passes": 0}, "passes must be a whole number, 1 or more, got 0"),
@@ -81,11 +83,11 @@ def test_keep_shows_and_predicts_with_the_heaviest_and_learning_goes_on_with_all
     assert same(few.set_params(keep=None).coef_, all_of.coef_)
 
 
-def test_average_is_the_averaged_update():
+def test_averaged_is_the_averaged_update():
     x, y = data()
     learner = Learner(Logistic(), Truncation(1e-3), Averaged(), 0.1)
     learner.learn(Batch.from_csr(x, 2 * y - 1))
-    model = in_order(update="plain", average=True, learning_rate=0.1).fit(x, y)
+    model = in_order(update="averaged", learning_rate=0.1).fit(x, y)
     assert model.weights() == learner.weights()
 
 

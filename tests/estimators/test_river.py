@@ -134,15 +134,15 @@ def test_options_are_those_of_the_command_line():
     assert model.learner.loss == Quantile(0.9)
     assert model.learner.shrinkage == Truncation(0.1, truncate_every=5)
     assert model.learner.schedule[:2] == (0.2, 0.5)
-    assert TruncatedGradientClassifier("hinge").learner.loss == Hinge()
+    assert TruncatedGradientClassifier(loss="hinge").learner.loss == Hinge()
     assert TruncatedGradientClassifier().learner.loss == Logistic()
     for kind, loss in zip(BOTH, ("squared", "logistic"), strict=True):
         with pytest.raises(ValueError, match=f"'{loss}' is not a loss of a {kind.__name__}"):
-            kind(loss)
+            kind(loss=loss)
 
 
 def test_a_hinge_has_labels_but_no_probabilities():
-    model = TruncatedGradientClassifier("hinge")
+    model = TruncatedGradientClassifier(loss="hinge")
     model.learn_one({"a": 1}, y=True)
     assert model.predict_one({"a": 1}) is True
     with pytest.raises(NotImplementedError):
@@ -150,7 +150,7 @@ def test_a_hinge_has_labels_but_no_probabilities():
 
 
 def test_counts_are_predicted_by_their_mean():
-    model = TruncatedGradientRegressor("poisson", update="plain", learning_rate=0.01)
+    model = TruncatedGradientRegressor(loss="poisson", update="plain", learning_rate=0.01)
     for _ in range(2000):
         model.learn_one({"a": 1}, 7)
     assert model.predict_one({"a": 1}) == pytest.approx(7, rel=1e-3)

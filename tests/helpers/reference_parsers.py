@@ -28,7 +28,7 @@ class Example(NamedTuple):
     features: list[tuple[bytes, bytes, int, np.float32]]  # namespace, name, key, x
 
 
-class ReadOptions(NamedTuple):
+class Outcome(NamedTuple):
     examples: list[Example]
     bad: list[tuple[int, str]]
 
@@ -56,7 +56,7 @@ def _read(data, first_line, parse):
         else:
             if example is not None:
                 examples.append(Example(number, *example))
-    return ReadOptions(examples, bad)
+    return Outcome(examples, bad)
 
 
 def _clean(line):

@@ -9,7 +9,8 @@ import numpy as np
 from dwindle import Truncation
 from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 
 SHRINKAGE = Truncation(gravity=3e-3)  # strong enough to sweep features away that come again
 SMALL = ReadOptions(block_size=10_000)

@@ -7,7 +7,8 @@ import numpy as np
 
 from dwindle import Truncation
 from dwindle.model.model import Model
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 
 
 def lines(n=3000, seed=0, labels=(-1, 1)):

@@ -14,8 +14,9 @@ from dwindle._base.errors import DataError
 from dwindle.features.names import Text
 from dwindle.model.merge import merge, merged
 from dwindle.model.model import Model, save_models
-from dwindle.runs.predict import evaluate
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.evaluate import evaluate
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from helpers import planted
 
 EXAMPLES = planted.rows(3000)

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from dwindle import DataError
-from dwindle.algorithm.by_name import LOSSES
+from dwindle.algorithm.settings import LOSSES
 from dwindle.data.stream import ReadOptions
+from dwindle.runs.evaluate import evaluate
 from dwindle.runs.metrics import accuracy, auc
-from dwindle.runs.predict import evaluate, predict
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.predict import predict
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(800, 3))
@@ -51,7 +53,7 @@ def test_every_loss_has_an_evaluation():
 @pytest.mark.parametrize("name", LABELS)
 def test_the_figures_are_those_that_fit_the_loss(tmp_path, name):
     data, y = write(tmp_path / "a.vw", LABELS[name]), LABELS[name].astype(np.float32)
-    train([data], tmp_path / "m", TrainSettings(loss=LOSSES[name]))
+    train([data], tmp_path / "m", TrainSettings(loss=name))
     found = evaluate(tmp_path / "m", [data])
     p = np.concatenate([part.prediction for part in predict(tmp_path / "m", [data])])
     common = {"examples", "loss_name", "loss", "best_constant_loss", "kept", "skipped"}
@@ -75,7 +77,7 @@ def test_the_figures_are_those_that_fit_the_loss(tmp_path, name):
 def test_an_example_of_importance_2_counts_as_two_in_every_figure(tmp_path, name):
     importance = RNG.integers(0, 4, 800)
     data = write(tmp_path / "a.vw", LABELS[name], importance)
-    train([data], tmp_path / "m", TrainSettings(loss=LOSSES[name]))
+    train([data], tmp_path / "m", TrainSettings(loss=name))
     lines = (tmp_path / "a.vw").read_text().splitlines(keepends=True)
     again = (
         line.split(" ", 2) for line, n in zip(lines, importance, strict=True) for _ in range(n)
@@ -99,7 +101,7 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     for name in ("logistic", "poisson", "quantile"):
         data = write(folder / f"{name}.vw", LABELS[name])
-        train([data], folder / name, TrainSettings(loss=LOSSES[name]))
+        train([data], folder / name, TrainSettings(loss=name))
     return folder
 
 

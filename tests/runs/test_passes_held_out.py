@@ -9,8 +9,10 @@ import pytest
 from dwindle import DataError, Squared
 from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.predict import evaluate
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.evaluate import evaluate
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
+from helpers.observing import heard
 from helpers.repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
@@ -79,7 +81,7 @@ def test_a_run_ends_when_the_holdout_loss_falls_no_more_and_its_model_is_the_bes
 ):
     seen = []
     training = TrainSettings(**OVERFIT, passes=50, patience=patience, keep=20)
-    summary = train([str(noise)], tmp_path / "m", training, on_pass=seen.append)
+    summary = train([str(noise)], tmp_path / "m", training, observer=heard(on_pass=seen.append))
     losses = [row.holdout_loss for row in seen]
     best = int(np.argmin(losses)) + 1
     assert [row.number for row in seen] == list(range(1, len(seen) + 1))
@@ -122,7 +124,7 @@ def test_passes_are_told_on_the_terminal_and_as_json(noise, tmp_path):
 @pytest.mark.parametrize(
     ("holdout", "text", "message"),
     [
-        ("1", "", "holdout must be a file, or 2 or more for one example in so many, got 1"),
+        ("1", "", "holdout must be a whole number, 2 or more, got 1"),
         ("10", "", "holdout (1 example in 10): no labelled examples to measure the model on"),
         ("none.vw", "", "none.vw: no such file or folder"),
         ("held.vw", "", "holdout (held.vw): no labelled examples to measure the model on"),

@@ -10,7 +10,10 @@ import pytest
 
 from dwindle import DataError
 from dwindle.data.stream import ReadOptions
-from dwindle.runs.train import Interrupted, TrainSettings, train
+from dwindle.runs.observer import Stopped
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
+from helpers.observing import heard
 from helpers.repeated import OVERFIT, command, dwindle, rows, vw_text
 from helpers.stopping import stopped_after
 
@@ -29,10 +32,16 @@ def test_stopped_in_any_pass_and_resumed_the_model_is_the_same_to_the_bit(
     given = OVERFIT | {"holdout": holdout, "reading": ReadOptions(block_size=5000)}
     training = TrainSettings(**given, passes=4, patience=2, cooldown=50)
     whole = train([str(noise)], tmp_path / "whole", training)
-    with pytest.raises(Interrupted):
-        train([str(noise)], tmp_path / "part", training, stopping=stopped_after(n))
-    with pytest.raises(Interrupted):
-        train([str(noise)], tmp_path / "part", training, resume=True, stopping=stopped_after(2))
+    with pytest.raises(Stopped):
+        train([str(noise)], tmp_path / "part", training, observer=heard(stopping=stopped_after(n)))
+    with pytest.raises(Stopped):
+        train(
+            [str(noise)],
+            tmp_path / "part",
+            training,
+            resume=True,
+            observer=heard(stopping=stopped_after(2)),
+        )
     part = train([str(noise)], tmp_path / "part", training, resume=True)
     assert (tmp_path / "part").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (part.best_pass, part.passes) == (whole.best_pass, whole.passes)
@@ -52,7 +61,7 @@ def test_ended_between_the_best_model_and_the_next_checkpoint_it_resumes_all_the
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train([str(noise)], tmp_path / "part", training, on_pass=killed)
+        train([str(noise)], tmp_path / "part", training, observer=heard(on_pass=killed))
     assert (tmp_path / "part.best").exists()
     train([str(noise)], tmp_path / "part", training, resume=True)
     assert (tmp_path / "part").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -91,8 +100,13 @@ def test_a_later_pass_over_a_pipe_cannot_be_resumed(noise, tmp_path):
 
     training = TrainSettings(passes=3)
     feeding = feed()
-    with pytest.raises(Interrupted):
-        train([str(tmp_path / "pipe.vw")], tmp_path / "m", training, stopping=stopped_after(2))
+    with pytest.raises(Stopped):
+        train(
+            [str(tmp_path / "pipe.vw")],
+            tmp_path / "m",
+            training,
+            observer=heard(stopping=stopped_after(2)),
+        )
     feeding.join()
     with pytest.raises(DataError, match=r"m\.checkpoint: was written in pass 2, and its data came"):
         train([str(tmp_path / "pipe.vw")], tmp_path / "m", training, resume=True)
@@ -102,20 +116,22 @@ def test_the_best_model_of_another_run_is_refused(noise, data, tmp_path):
     training = TrainSettings(
         **OVERFIT | {"learning_rate": 0.2}, passes=4
     )  # no later pass is the best
-    with pytest.raises(Interrupted):
-        train([str(noise)], tmp_path / "m", training, stopping=stopped_after(4))
+    with pytest.raises(Stopped):
+        train([str(noise)], tmp_path / "m", training, observer=heard(stopping=stopped_after(4)))
     train([str(data)], tmp_path / "other", TrainSettings(holdout=10))
     (tmp_path / "other").replace(tmp_path / "m.best")
     seen = []
     with pytest.raises(DataError, match=r"m\.best: is not the model of pass"):
-        train([str(noise)], tmp_path / "m", training, resume=True, on_pass=seen.append)
+        train(
+            [str(noise)], tmp_path / "m", training, resume=True, observer=heard(on_pass=seen.append)
+        )
     assert not any(row.best for row in seen)  # else it would have been written anew
 
 
 def test_resuming_with_another_holdout_is_refused(noise, tmp_path):
     training = TrainSettings(**OVERFIT, passes=3)
-    with pytest.raises(Interrupted):
-        train([str(noise)], tmp_path / "m", training, stopping=stopped_after(2))
+    with pytest.raises(Stopped):
+        train([str(noise)], tmp_path / "m", training, observer=heard(stopping=stopped_after(2)))
     done = dwindle("train", noise, "-m", tmp_path / "m", "--resume", "--holdout", 4, check=False)
     assert b"was written with holdout 3, and now it is 4" in done.stderr
     (tmp_path / "m.best").unlink()

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from dwindle import Batch, DataError, Learner, Logistic, Poisson, Squared
-from dwindle.algorithm.by_name import METRICS
 from dwindle.model.model import Model
 from dwindle.runs.journal import Journal
-from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.metrics import METRICS, accuracy, auc
+from dwindle.runs.observer import Stopped
 from dwindle.runs.tune.grid import Grid, Setting, completed
-from dwindle.runs.tune.search import Found, Score, Search, Stopped, good, trained
+from dwindle.runs.tune.search import Found, Score, Search, good, trained
 from helpers import planted
+from helpers.observing import heard
 
 CLASSES = planted.rows()
 NUMBERS = planted.rows(classes=False)
@@ -294,12 +295,12 @@ def test_no_gravity_is_always_tried(grid):
             "learning_rate must be finite and above 0, got -1.0",
         ),
         ({"grid": Grid(gravity=(0.0, math.nan))}, "gravity must be 0 or more"),
-        ({"grid": Grid(passes=(0,))}, "passes must be 1 or more, got 0"),
-        ({"grid": Grid(cooldown=(-1,))}, "cooldown must be 0 or more, got -1"),
+        ({"grid": Grid(passes=(0,))}, "passes must be a whole number, 1 or more, got 0"),
+        ({"grid": Grid(cooldown=(-1,))}, "cooldown must be a whole number, 0 or more, got -1"),
         ({"grid": Grid(truncate_every=(0,))}, "truncate_every must be a whole number, 1 or more"),
         (
             {"grid": Grid(update=("best",))},
-            "update must be one of adaptive, plain, ftrl, rda, got 'best'",
+            "update must be one of adaptive, plain, averaged, ftrl, rda, got 'best'",
         ),
     ],
 )
@@ -335,8 +336,10 @@ def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
             batches(),
             jobs=2,
             journal=Journal(tmp_path / "j", 1),
-            on_run=lambda done, _: made.append(done),
-            stopping=lambda: bool(made) and made[-1] >= 7,
+            observer=heard(
+                on_run=lambda done, _: made.append(done),
+                stopping=lambda: bool(made) and made[-1] >= 7,
+            ),
         )
     before = len(Journal(tmp_path / "j", 1))
     assert 7 <= before < 40
@@ -344,7 +347,7 @@ def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
     again = Search(Logistic(), SMALL, folds=5).run(
         batches(),
         journal=Journal(tmp_path / "j", 1),
-        on_run=lambda *step: steps.append(step),
+        observer=heard(on_run=lambda *step: steps.append(step)),
     )
     assert again == found
     assert steps == [(done, 40) for done in range(before, 41)]
@@ -363,7 +366,7 @@ def test_when_it_stops_no_thread_goes_on():
     calls = itertools.count()
     with pytest.raises(Stopped):
         Search(Logistic(), SMALL._replace(passes=(10_000,)), folds=5).run(
-            batches(), jobs=2, stopping=lambda: next(calls) > 5
+            batches(), jobs=2, observer=heard(stopping=lambda: next(calls) > 5)
         )
     assert threading.active_count() == before
 

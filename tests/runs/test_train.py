@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from dwindle import Learner, Logistic, Schedule
-from dwindle.algorithm.by_name import LOSSES
+from dwindle.algorithm.settings import LOSSES
 from dwindle.data.stream import ReadOptions, read
 from dwindle.model.model import Model
+from dwindle.runs.observer import Stopped
 from dwindle.runs.progress import Progress
-from dwindle.runs.train import Interrupted, TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from helpers.compressed import COMPRESSED
+from helpers.observing import heard
 from helpers.telling import SETTINGS, dwindle, fitted, lines
 
 TEXT = lines().encode()
@@ -29,10 +32,10 @@ def test_figures_are_whole_though_another_thread_measures_them(data, tmp_path, m
         def stopping():
             return len(batches) == stop_after
 
-        options = {"on_row": rows.append, "on_batch": batches.append, "resume": True}
+        observer = heard(on_row=rows.append, on_batch=batches.append, stopping=stopping)
         try:
-            summary = train([str(data)], tmp_path / name, training, stopping=stopping, **options)
-        except Interrupted:
+            summary = train([str(data)], tmp_path / name, training, observer=observer, resume=True)
+        except Stopped:
             more, summary = run(name)
             return rows + more, summary
         return rows, summary
@@ -138,11 +141,11 @@ def test_labels_of_two_classes_are_mapped_and_the_mapping_is_kept(tmp_path, labe
     assert set(done.stdout.split()) <= {str(label).encode() for label in labels}
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if name != "auto"])
+@pytest.mark.parametrize("name", list(LOSSES))
 def test_a_loss_that_is_named_is_the_one_that_is_used(tmp_path, name):
     (tmp_path / "a.vw").write_text("".join(f"{i % 2} | x:{i} y\n" for i in range(1, 50)))
     dwindle("train", tmp_path / "a.vw", "-m", tmp_path / "m", "--loss", name, "-q")
-    assert Model.load(tmp_path / "m").loss == LOSSES[name]
+    assert Model.load(tmp_path / "m").loss == LOSSES[name]()
 
 
 def test_the_first_labelled_example_decides_on_the_loss(tmp_path):

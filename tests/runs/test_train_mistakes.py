@@ -9,7 +9,8 @@ import pytest
 from dwindle import DataError, DivergedError
 from dwindle.data.stream import ReadOptions
 from dwindle.runs.progress import Progress
-from dwindle.runs.train import TrainSettings, train
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from helpers.telling import dwindle, fitted, lines
 
 TEXT = lines().encode()

@@ -11,7 +11,10 @@ import pytest
 from dwindle import DataError
 from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
-from dwindle.runs.train import Interrupted, TrainSettings, train
+from dwindle.runs.observer import Stopped
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
+from helpers.observing import heard
 from helpers.stopping import stopped_after
 from helpers.telling import SETTINGS, dwindle, fitted, lines
 
@@ -32,8 +35,8 @@ def test_resuming_counts_bad_lines_once_whatever_files_they_fill(tmp_path, n):
     training = TrainSettings(skip_bad=True)
     whole = train(paths, tmp_path / "whole", training)
     try:
-        part = train(paths, tmp_path / "part", training, stopping=stopped_after(n))
-    except Interrupted:
+        part = train(paths, tmp_path / "part", training, observer=heard(stopping=stopped_after(n)))
+    except Stopped:
         part = train(paths, tmp_path / "part", training, resume=True)
     assert (part.examples, part.skipped, part.bad_lines) == (
         whole.examples,
@@ -45,16 +48,21 @@ def test_resuming_counts_bad_lines_once_whatever_files_they_fill(tmp_path, n):
 
 def test_a_run_stopped_before_it_learned_anything_says_so(tmp_path):
     (tmp_path / "a.vw").write_text("| x\n" * 10)
-    with pytest.raises(Interrupted) as stopped:
-        train([str(tmp_path / "a.vw")], tmp_path / "m", TrainSettings(), stopping=lambda: True)
-    assert stopped.value.checkpoint is None
+    with pytest.raises(Stopped) as stopped:
+        train(
+            [str(tmp_path / "a.vw")],
+            tmp_path / "m",
+            TrainSettings(),
+            observer=heard(stopping=lambda: True),
+        )
+    assert stopped.value.resume_from is None
     assert [p.name for p in tmp_path.iterdir()] == ["a.vw"]
 
 
 def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path):
     training = TrainSettings(reading=ReadOptions(block_size=20_000))
-    with pytest.raises(Interrupted):
-        train([str(data)], tmp_path / "m", training, stopping=stopped_after(3))
+    with pytest.raises(Stopped):
+        train([str(data)], tmp_path / "m", training, observer=heard(stopping=stopped_after(3)))
     text = data.read_text()
     data.write_text(text[:3000])
     try:
@@ -67,8 +75,8 @@ def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path
 def test_resume_takes_settings_from_the_checkpoint_and_names_one_that_differs(data, tmp_path):
     model = tmp_path / "m"
     training = TrainSettings(**SETTINGS, reading=ReadOptions(block_size=20_000))
-    with pytest.raises(Interrupted):
-        train([str(data)], model, training, stopping=stopped_after(3))
+    with pytest.raises(Stopped):
+        train([str(data)], model, training, observer=heard(stopping=stopped_after(3)))
     done = dwindle("train", data, "-m", model, "--resume", "-g", "0.5", check=False)
     assert done.returncode == 1
     assert b"was written with shrinkage" in done.stderr

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from test_screen import Terminal, left_on
 
+from cli.test_screen import Terminal, left_on
 from dwindle import Squared
-from dwindle.algorithm.updates import Adaptive, usual_rate
+from dwindle.algorithm.settings import LearnerSettings
 from dwindle.cli.train import command as train_command
 from dwindle.model.model import Model
 from dwindle.runs.tune.grid import Setting
@@ -53,8 +53,7 @@ def test_the_command_that_is_printed_makes_the_same_model_to_the_bit(
 def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
     usual = {option.name: option.default for option in train_command.params}
     said = Setting()._asdict()
-    assert said.pop("learning_rate") == usual_rate(Adaptive())
-    assert {name: said[name] for name in said} == {
+    assert said == {
         name: usual[name] if isinstance(usual[name], str | int | float) else None for name in said
     }
 
@@ -186,13 +185,17 @@ def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
 def test_threads_change_nothing(data, tmp_path):
     found = []
     for jobs in (1, 2, 4, None):
-        tuned = tune([str(data)], tmp_path / "m", TuneSettings(GRID, folds=3, jobs=jobs))
+        tuned = tune([str(data)], tmp_path / "m", TuneSettings(grid=GRID, folds=3, jobs=jobs))
         assert isinstance(tuned, Tuned)
         found.append((tuned.found, (tmp_path / "m").read_bytes()))
     assert all(each == found[0] for each in found)
 
 
 def test_a_loss_of_your_own_choosing_is_the_one_that_is_used(data, tmp_path):
-    tuned = tune([str(data)], tmp_path / "m", TuneSettings(GRID, loss=Squared(), folds=3))
+    tuned = tune(
+        [str(data)],
+        tmp_path / "m",
+        TuneSettings(grid=GRID, fixed=LearnerSettings(loss=Squared()), folds=3),
+    )
     assert Model.load(tmp_path / "m").loss == Squared()
     assert tuned.found.metric == "loss"

@@ -22,7 +22,7 @@ TEXT = planted.vw(EXAMPLES).encode()
         (["--passes", "1,2.5"], "--passes: expected whole numbers separated by commas, got '1,2.5'"),
         (["--pass-decay", ""], "--pass-decay: expected numbers separated by commas, got ''"),
         (["--learning-rate", "-1"], "learning_rate must be finite and above 0, got -1.0"),
-        (["--update", "plain,best"], "update must be one of adaptive, plain, ftrl, rda, got 'best'"),
+        (["--update", "plain,best"], "update must be one of adaptive, plain, averaged, ftrl, rda, got 'best'"),
         (["--tolerance", "little"], "--tolerance: expected a share like 1% or 0.01, got 'little'"),
         (["--tolerance", "1"], "tolerance must be 0 or more and below 1, got 1.0 (1% is 0.01)"),
         (["--folds", "1"], "folds must be 2 or more, got 1"),
@@ -48,7 +48,7 @@ def test_numbers_have_no_accuracy_and_the_first_labels_decide(tmp_path):
     )
     assert done.exit_code == 2
     assert "metric accuracy needs labels of two classes, not Squared" in done.stderr
-    tuned = tune([str(tmp_path / "a.svm")], tmp_path / "m", TuneSettings(GRID, folds=3))
+    tuned = tune([str(tmp_path / "a.svm")], tmp_path / "m", TuneSettings(grid=GRID, folds=3))
     assert (tuned.found.metric, tuned.summary.loss_name) == ("loss", "Squared")
     assert tuned.found.chosen.loss <= tuned.found.bound == 1.01 * tuned.found.dense.loss
 
@@ -89,7 +89,7 @@ def test_a_bad_line_stops_it_unless_it_may_be_skipped(data, tmp_path):
     done = dwindle("tune", bad, "-m", tmp_path / "m", *FAST, "--skip-bad")
     assert "skipped       " in done.stderr
     assert "--skip-bad" in command_in(done.stderr)
-    kept = tune([str(data)], tmp_path / "n", TuneSettings(GRID, folds=3))
+    kept = tune([str(data)], tmp_path / "n", TuneSettings(grid=GRID, folds=3))
     assert Model.load(tmp_path / "m").weights() == Model.load(tmp_path / "n").weights()
     assert kept.summary.skipped == 0
 
@@ -130,9 +130,9 @@ def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
 def test_unlabelled_examples_at_the_top_are_passed_over(data, tmp_path):
     (tmp_path / "a.vw").write_text("| a b\n" * 30)
     reference = tune(
-        [str(data)], tmp_path / "n", TuneSettings(GRID._replace(cooldown=(1,)), folds=3)
+        [str(data)], tmp_path / "n", TuneSettings(grid=GRID._replace(cooldown=(1,)), folds=3)
     )
-    tuned = tune([str(tmp_path / "a.vw"), str(data)], tmp_path / "m", TuneSettings(GRID._replace(cooldown=(1,)), folds=3))  # fmt: skip
+    tuned = tune([str(tmp_path / "a.vw"), str(data)], tmp_path / "m", TuneSettings(grid=GRID._replace(cooldown=(1,)), folds=3))  # fmt: skip
     assert tuned.found == reference.found
 
 
@@ -142,7 +142,7 @@ def test_if_there_is_no_room_in_the_temporary_folder_that_is_told(data, tmp_path
 
     monkeypatch.setattr("dwindle.data.cache.TemporaryFile", full)
     with pytest.raises(DataError, match=r"no room for a cache.*No space left.*set TMPDIR"):
-        tune([str(data)], tmp_path / "m", TuneSettings(GRID, folds=3))
+        tune([str(data)], tmp_path / "m", TuneSettings(grid=GRID, folds=3))
 
 
 def test_jobs_are_one_or_more(data, tmp_path):

@@ -6,12 +6,14 @@ import sys
 import time
 
 import pytest
-from test_screen import Terminal, left_on
 
+from cli.test_screen import Terminal, left_on
 from dwindle import DataError
 from dwindle._base.text import counted
-from dwindle.runs.tune.tune import Halted, TuneSettings, tune
+from dwindle.runs.observer import Stopped
+from dwindle.runs.tune.tune import TuneSettings, tune
 from helpers import planted
+from helpers.observing import heard
 from helpers.tuned import EXAMPLES, FAST, GRID, RUNS, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")
@@ -21,8 +23,8 @@ TEXT = planted.vw(EXAMPLES).encode()
 def test_who_asks_again_a_moment_later_does_not_wait():
     code = """
 import time
-from dwindle.cli.options import asked_to_stop
-asked = asked_to_stop()
+from dwindle.cli.options import stop_signals
+asked = stop_signals()
 print("ready", flush=True)
 while True:
     time.sleep(0.01)  # a run that does not look whether it should stop
@@ -53,20 +55,19 @@ def when_made(n):
 
 @pytest.mark.parametrize("n", [0, 4, RUNS])
 def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(data, tmp_path, n):
-    tuning = TuneSettings(GRID, folds=3, jobs=1)
+    tuning = TuneSettings(grid=GRID, folds=3, jobs=1)
     whole = tune([str(data)], tmp_path / "whole", tuning)
     on_run, stopping, made = when_made(n)
-    with pytest.raises(Halted) as halted:
-        tune([str(data)], tmp_path / "m", tuning, on_run=on_run, stopping=stopping)
-    assert halted.value.journal == (tmp_path / "m.tuning" if n else None)
+    with pytest.raises(Stopped) as halted:
+        tune([str(data)], tmp_path / "m", tuning, observer=heard(on_run=on_run, stopping=stopping))
+    assert halted.value.resume_from == (tmp_path / "m.tuning" if n else None)
     assert {path.name for path in tmp_path.iterdir()} == {"whole"} | ({"m.tuning"} if n else set())
     again, notes = [], []
     tuned = tune(
         [str(data)],
         tmp_path / "m",
         tuning,
-        on_run=lambda *step: again.append(step),
-        on_note=notes.append,
+        observer=heard(on_run=lambda *step: again.append(step), on_note=notes.append),
     )
     assert again == [(done, RUNS) for done in range(made[-1], RUNS + 1)]
     finished = counted(made[-1], "run")  # another may have been finished at the same moment
@@ -77,18 +78,26 @@ def test_stopped_and_repeated_it_makes_only_what_is_missing_and_the_same_model(d
 
 
 def test_stopped_in_the_last_training_only_that_is_made_again(data, tmp_path):
-    tuning = TuneSettings(GRID, folds=3)
+    tuning = TuneSettings(grid=GRID, folds=3)
     whole = tune([str(data)], tmp_path / "whole", tuning)
     found = []
-    with pytest.raises(Halted) as halted:
+    with pytest.raises(Stopped) as halted:
         tune(
-            [str(data)], tmp_path / "m", tuning, on_found=found.append, stopping=lambda: bool(found)
+            [str(data)],
+            tmp_path / "m",
+            tuning,
+            observer=heard(on_found=found.append, stopping=lambda: bool(found)),
         )
     assert found == [whole.found]
-    assert halted.value.journal == tmp_path / "m.tuning"
+    assert halted.value.resume_from == tmp_path / "m.tuning"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.tuning", "whole"]
     runs = []
-    tune([str(data)], tmp_path / "m", tuning, on_run=lambda *n: runs.append(n), on_note=str)
+    tune(
+        [str(data)],
+        tmp_path / "m",
+        tuning,
+        observer=heard(on_run=lambda *n: runs.append(n), on_note=str),
+    )
     assert runs == [(RUNS, RUNS)]
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
@@ -117,8 +126,13 @@ def test_a_signal_stops_it_and_the_same_command_goes_on(data, tmp_path, number):
 
 def halted(data, model):
     on_run, stopping, _ = when_made(4)
-    with pytest.raises(Halted):
-        tune([str(data)], model, TuneSettings(GRID, folds=3), on_run=on_run, stopping=stopping)
+    with pytest.raises(Stopped):
+        tune(
+            [str(data)],
+            model,
+            TuneSettings(grid=GRID, folds=3),
+            observer=heard(on_run=on_run, stopping=stopping),
+        )
 
 
 def test_other_data_and_other_settings_are_refused_while_something_is_unfinished(data, tmp_path):
@@ -142,21 +156,26 @@ def test_what_another_version_finished_is_refused(data, tmp_path, monkeypatch):
     halted(data, tmp_path / "m")
     monkeypatch.setattr("dwindle.runs.tune.tune.version", lambda _: "0.0.1")
     with pytest.raises(DataError, match="was written with other settings or other data"):
-        tune([str(data)], tmp_path / "m", TuneSettings(GRID, folds=3))
+        tune([str(data)], tmp_path / "m", TuneSettings(grid=GRID, folds=3))
 
 
 def test_other_passes_and_rests_are_measured_anew(data, tmp_path):
     for n, other in enumerate(({"passes": (2, 3)}, {"cooldown": (5,)}, {"truncate_every": (2,)})):
-        tuning = TuneSettings(GRID._replace(**other), folds=3)
+        tuning = TuneSettings(grid=GRID._replace(**other), folds=3)
         halted(data, tmp_path / f"m{n}")
-        again = tune([str(data)], tmp_path / f"m{n}", tuning, on_note=str)
+        again = tune([str(data)], tmp_path / f"m{n}", tuning, observer=heard(on_note=str))
         assert again.found == tune([str(data)], tmp_path / "alone", tuning).found
 
 
 def test_more_rates_and_another_metric_go_on_with_what_is_finished(data, tmp_path):
     halted(data, tmp_path / "m")
-    wider = TuneSettings(GRID._replace(learning_rate=(0.3, 0.1)), metric="auc", folds=3)
+    wider = TuneSettings(grid=GRID._replace(learning_rate=(0.3, 0.1)), metric="auc", folds=3)
     runs = []
-    tuned = tune([str(data)], tmp_path / "m", wider, on_run=lambda *n: runs.append(n), on_note=str)
+    tuned = tune(
+        [str(data)],
+        tmp_path / "m",
+        wider,
+        observer=heard(on_run=lambda *n: runs.append(n), on_note=str),
+    )
     assert runs[0][0] >= 4
     assert tuned.found == tune([str(data)], tmp_path / "n", wider).found

@@ -16,3 +16,7 @@ class DataError(_AboutExampleError, ValueError):
 
 class DivergedError(_AboutExampleError, ArithmeticError):
     """The weights ran away: a prediction is no longer a finite number."""
+
+
+class UsageError(ValueError):
+    """A setting, or a combination of settings, that cannot be used; the message says why."""

@@ -17,8 +17,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     A pipe or a device has no place to take: it is written to as it stands.
     """
     target = Path(path)
-    if not target.parent.is_dir():
-        raise DataError(f"{target}: there is no folder {target.parent} to write to")
+    check_folder(target)
     if target.is_dir():
         raise DataError(f"{target}: is a folder: write to a file in it")
     if target.exists() and not target.is_file():
@@ -37,6 +36,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         except BaseException:
             Path(new.name).unlink(missing_ok=True)
             raise
+
+
+def check_folder(target: Path) -> None:
+    """Refuse to write where there is no folder."""
+    if not target.absolute().parent.is_dir():
+        raise DataError(f"{target}: there is no folder {target.parent} to write to")
 
 
 def check_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:

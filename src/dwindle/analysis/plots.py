@@ -13,14 +13,11 @@ from matplotlib.ticker import LogFormatter
 
 from dwindle._base.errors import DataError
 from dwindle._base.text import counted
-from dwindle.algorithm.by_name import METRICS
-from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
-from dwindle.runs.metrics import auc
+from dwindle.runs.metrics import METRICS, evaluate
 from dwindle.runs.tune.search import Found, Score
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -49,13 +46,8 @@ def path(
         learner = Learner(shrinkage=Truncation(gravity), **settings)
         learner.learn(train)
         label, weight = learner.lessons(test)
-        p = learner.predict(test)
-        if is_classification(learner.loss):
-            score = auc(p, label, weight)
-        else:
-            value = kernels.values.of(learner.loss)(learner.loss, p, label)
-            score = float(np.average(value, weights=weight))
-        points.append(Point(gravity, len(learner), score))
+        found = evaluate(learner.loss, learner.predict(test), label, weight.astype(np.float64))
+        points.append(Point(gravity, len(learner), found.get("auc", found["loss"])))
     return points
 
 

@@ -8,7 +8,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.options import data, for_json, reading, told_in_one_line
-from dwindle.cli.report import screen
+from dwindle.cli.report import Watching, screen
 
 
 @click.command(name="evaluate")
@@ -23,11 +23,13 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
     Example:
       dwindle evaluate ads.parquet test.vw
     """
-    from dwindle.runs.predict import evaluate
+    from dwindle.runs.evaluate import evaluate
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     with screen(bar=not as_json) as shown:
-        found = evaluate(model, paths, reading(settings), skip_bad=skip_bad, on_batch=shown.place)
+        found = evaluate(
+            model, paths, reading(settings), skip_bad=skip_bad, observer=Watching(shown)
+        )
     if as_json:
         click.echo(json.dumps(for_json(found)))
         return

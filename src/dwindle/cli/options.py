@@ -1,4 +1,4 @@
-"""What the commands share: names of ingredients, groups of options, and how errors are told."""
+"""Options that commands share, made out of the table of settings, and how errors are shown."""
 
 import functools
 import math
@@ -12,53 +12,140 @@ from typing import Any, BinaryIO
 
 import click
 
-from dwindle._base.errors import DataError, DivergedError
+from dwindle._base.errors import DataError, DivergedError, UsageError
+from dwindle.algorithm.settings import default_of, options_of
 
 FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
 AT_ONCE = 0.2  # seconds
 COMPILING = "dwindle: compiling for this machine, once: that may take half a minute"
 
-Command = Callable[..., Any]
+Function = Callable[..., Any]
 
 
-def data(command: Command) -> Command:
-    """The options of every command that reads data."""
-    for option in (
-        click.option(
-            "--threads",
-            type=click.IntRange(1),
-            show_default="2, or 1 to learn on one or two cores",
-            help="That parse the data.",
-        ),
-        click.option("--skip-bad", is_flag=True, help="Leave out malformed lines and count them."),
-        click.option("--format", "format_", type=click.Choice(FORMATS), help="Of the data."),
-        click.argument("data", nargs=-1, required=True),
-    ):
-        command = option(command)
-    return command
+SECTIONS = {
+    "Loss": ("loss", "margin", "tau", "delta"),
+    "Sparsity": (
+        *("gravity", "truncate_every", "threshold", "shrinkage"),
+        *("max_live", "memory", "keep", "cooldown", "tolerance"),
+    ),
+    "Learning": (
+        *("update", "learning_rate", "power_t", "initial_t", "pass_decay", "beta"),
+        *("intercept", "normalize", "passes"),
+    ),
+    "Holdout and search": ("holdout", "patience", "folds", "metric", "jobs"),
+    "Data": (
+        *("format_", "label_column", "weight_column", "interactions", "ignore"),
+        *("skip_bad", "threads"),
+    ),
+}
 
 
-def features(command: Command) -> Command:
-    """The options that say what the features are: a model remembers them."""
-    for option in (
-        click.option(
-            "--ignore", multiple=True, metavar="NS", help="Leave out a namespace or column."
-        ),
-        click.option(
-            "--interactions",
-            multiple=True,
-            metavar="A*B",
-            help="Multiply the features of two or three namespaces or columns.",
-        ),
-        click.option("--weight-column", help="Of importance, in tables."),
-        click.option("--label-column", default="label", show_default=True, help="In tables."),
-    ):
-        command = option(command)
-    return command
+class Command(click.Command):
+    """A command whose help has its options in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each section, and then the options that are in none."""
+        params = (each for each in self.get_params(ctx) if isinstance(each, click.Option))
+        rows = {each.name: each.get_help_record(ctx) for each in params}
+        for title, names in SECTIONS.items():
+            if found := [row for name in names if (row := rows.pop(name, None)) is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+        with formatter.section("Other options"):
+            formatter.write_dl([row for row in rows.values() if row is not None])
+
+
+def decorated(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Combine options into one decorator; help shows them in this order."""
+
+    def decorate(command: Function) -> Function:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+data = decorated(
+    click.argument("data", nargs=-1, required=True),
+    click.option("--format", "format_", type=click.Choice(FORMATS),
+                 help="Format of the data.  [default: by extension, or by the first line]"),
+    click.option("--skip-bad", is_flag=True, help="Skip malformed lines and count them."),
+    click.option("--threads", type=click.IntRange(1), help="Number of parser threads.",
+                 show_default="2; 1 when learning on one or two cores"),
+)  # fmt: skip
+
+features = decorated(
+    click.option("--label-column", default="label", show_default=True,
+                 help="Column of the labels, in tables."),
+    click.option("--weight-column", help="Column of the importance weights, in tables."),
+    click.option("--interactions", multiple=True, metavar="A*B",
+                 help="Add the products of the features of two or three namespaces or columns."),
+    click.option("--ignore", multiple=True, metavar="NS", help="Ignore a namespace or column."),
+)  # fmt: skip
+
+model_file = click.option("--model", "-m", required=True, help="Model file to write.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+
+
+def as_json(what: str) -> Callable[[Function], Function]:
+    """Make the option ``--json``, which prints ``what`` as JSON."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON.")
+
+
+class _Text(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
+    """A value that a function reads from text."""
+
+    def __init__(self, kind: Callable[[str], Any]) -> None:
+        self.kind, self.name = kind, kind.__name__
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read the text, or say what was expected."""
+        try:
+            return self.kind(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def setting(settings: type, name: str, *, several: bool = False) -> Callable[[Function], Function]:
+    """Make the option of a setting out of the table; with ``several``, of a list of values."""
+    about, default = options_of(settings)[name], default_of(settings, name)
+    flags = ["--" + name.replace("_", "-"), *([f"-{about.short}"] if about.short else [])]
+    if several:
+        return click.option(*flags, name, metavar="V,V,...", help=about.help)
+    if about.kind is bool:
+        flag = f"{flags[0]}/--no-{flags[0][2:]}" if default else flags[0]
+        return click.option(flag, name, is_flag=True, default=default, help=about.help)
+    kind: Any = about.kind if about.kind in (float, int, str) else _Text(about.kind)
+    if about.choices:
+        kind = click.Choice(about.choices)
+    elif about.kind is int and about.least is not None:
+        kind = click.IntRange(about.least)
+    shown = about.default_text or default is not None
+    return click.option(
+        *flags, name, type=kind, default=default, show_default=shown, metavar=about.metavar,
+        help=about.help,
+    )  # fmt: skip
+
+
+def separated(settings: type, name: str, text: str) -> tuple[Any, ...]:
+    """Read the values of a setting, separated by commas."""
+    kind = options_of(settings)[name].kind
+    try:
+        return tuple(kind(part.strip()) for part in text.split(","))
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        option = name.replace("_", "-")
+        raise UsageError(f"--{option}: expected {what} separated by commas, got {text!r}") from None
+
+
+def taken(settings: type, options: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings of a class out of the options that were given."""
+    return {name: options.pop(name) for name in options_of(settings) if name in options}
 
 
 def reading(settings: dict[str, Any]) -> Any:
-    """What the options in `data` and `features` say; they are taken out of ``settings``."""
+    """Take out of ``settings`` what the options in `data` and `features` say."""
     from dwindle.data.stream import ReadOptions
 
     products = [tuple(product.split("*")) for product in settings.pop("interactions", ())]
@@ -83,7 +170,7 @@ def for_json(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def asked_to_stop() -> list[int]:
+def stop_signals() -> list[int]:
     """Where it will stand which signal asked the run to stop; a later one ends it at once.
 
     ``timeout`` sends its signal to the command and then to all of its group, which is one question
@@ -127,7 +214,7 @@ def _say_why_it_takes_long() -> None:
         before_compiling(lambda: sys.stderr.write(f"{COMPILING}\n"))
 
 
-def told_in_one_line(command: Command) -> Command:
+def told_in_one_line(command: Function) -> Function:
     """Bad data ends a command with one line and exit code 1; a closed pipe ends it in silence.
 
     That code is compiled is told in one line too, unless no more than errors or JSON is wanted.
@@ -145,7 +232,7 @@ def told_in_one_line(command: Command) -> Command:
         except (DataError, DivergedError, OSError) as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(1)
-        except ValueError as error:  # a setting that no run could use
+        except UsageError as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(2)
 

@@ -8,7 +8,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.options import data, reading, told_in_one_line, written_to
-from dwindle.cli.report import screen
+from dwindle.cli.report import Watching, screen
 
 
 @click.command(name="predict")
@@ -39,7 +39,7 @@ def command(
         check_apart(output, [model, *sources(paths)])
     with screen(bar=output != "-") as shown:
         parts = predict(
-            model, paths, reading(settings), kind=kind, skip_bad=skip_bad, on_batch=shown.place
+            model, paths, reading(settings), kind=kind, skip_bad=skip_bad, observer=Watching(shown)
         )
         with written_to(output) as out:
             for part in parts:

@@ -12,9 +12,10 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.options import for_json
+from dwindle.runs.observer import Observer
 from dwindle.runs.progress_table import HEADINGS
 
-SETTLED = {  # what a budget came to
+EVICTED = {  # what a budget came to
     "gravity": "was felt by the last to go",
     "absence": "steps, for each time seen and unit of squared gradients, were too long",
 }
@@ -69,6 +70,17 @@ def screen(*, bar: bool) -> Iterator[Screen]:
         yield Log()
 
 
+class Watching(Observer):
+    """Moves the bar of a screen, and that is all."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+
+    def position(self, position: Any) -> None:
+        """Move the bar."""
+        self.screen.place(position)
+
+
 def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
     """How many features a model kept and, if that is known, of how many."""
     if seen is None:
@@ -85,11 +97,15 @@ def mapping(labels: Mapping[str, float]) -> str:
     return ", ".join(f"{label} is {sign:+g}" for label, sign in labels.items())
 
 
-class Report:
-    """The table while it goes on, and the summary."""
+class Report(Observer):
+    """The progress table of a run, and its summary.
 
-    def __init__(self, screen: Screen, *, as_json: bool, quiet: bool) -> None:
+    ``stop`` has the number of the signal that asked the run to stop, if one did.
+    """
+
+    def __init__(self, screen: Screen, stop: list[int], *, as_json: bool, quiet: bool) -> None:
         self.screen = screen
+        self.stop = stop
         self.as_json = as_json
         self.quiet = quiet
         self.begun = False
@@ -104,15 +120,26 @@ class Report:
                 self.begun = True
             self.screen.line(str(row))
 
-    def measured(self, row: Any) -> None:
-        """How good the model was after a pass."""
+    def position(self, position: Any) -> None:
+        """Move the bar."""
+        self.screen.place(position)
+
+    def runs(self, done: int, total: int) -> None:
+        """Tell how many runs of a search are made."""
+        if not (self.as_json or self.quiet):
+            self.screen.runs(done, total)
+
+    def should_stop(self) -> bool:
+        """Tell whether a signal came."""
+        return bool(self.stop)
+
+    def pass_ended(self, result: Any) -> None:
+        """Print how good the model was after a pass."""
         if self.as_json:
-            fields = row._asdict()
+            fields = result._asdict()
             click.echo(json.dumps(for_json({"pass": fields.pop("number")} | fields)))
         elif not self.quiet:
-            auc = f", AUC {row.holdout_auc:.4f}" if row.holdout_auc == row.holdout_auc else ""
-            best = ", best so far" if row.best else ""
-            self.screen.line(f"pass {row.number}: holdout loss {row.holdout_loss:.4f}{auc}{best}")
+            self.screen.line(str(result))
 
     def note(self, text: str) -> None:
         """What the user should know though the run goes on."""
@@ -130,7 +157,10 @@ class Report:
         lines = [
             "",
             *counts(s.kept, s.seen, s.peak_live),
-            *(f"{name:13} {value:.3g} {SETTLED[name]}" for name, value in s.settled.items()),
+            *(
+                f"{name:13} {value:.3g} {EVICTED[name]}"
+                for name, value in s.eviction_report.items()
+            ),
             f"loss          {s.loss:.6f} {s.loss_name.lower()}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),

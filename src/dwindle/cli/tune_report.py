@@ -9,24 +9,44 @@ from typing import Any
 import click
 
 from dwindle._base.text import counted
+from dwindle.algorithm.settings import default_of, options_of
 from dwindle.cli import report
 from dwindle.cli.options import for_json
+from dwindle.runs.settings import RunSettings
 
 ROWS = 15  # at most, of the table
 NAMES = {"accuracy": "accuracy", "auc": "AUC", "loss": "loss"}
-# Options of `tune` that are the same options of `train`; the rest is the setting.
-SHARED = (
-    "loss", "keep", "skip_bad", "format_", "label_column", "weight_column", "interactions", "ignore"
-)  # fmt: skip
-USUAL = {"loss": "auto", "label_column": "label"}
+# Options of `tune` that are the same options of `train`, beside the settings in the table.
+SHARED = {
+    **dict.fromkeys(("keep", "format_", "weight_column")),
+    "label_column": "label",
+    "interactions": (),
+    "ignore": (),
+    "skip_bad": False,
+}  # with their defaults
 
 
 class Report(report.Report):
     """The frontier and the choice, and then the training's summary."""
 
-    def found(self, found: Any, options: Mapping[str, Any]) -> None:
-        """What the search came to, as ``options`` asked for it."""
-        command = command_line(found.chosen.setting, options)
+    def __init__(
+        self,
+        screen: Any,
+        stop: list[int],
+        options: Mapping[str, Any],
+        *,
+        as_json: bool,
+        quiet: bool,
+    ) -> None:
+        super().__init__(screen, stop, as_json=as_json, quiet=quiet)
+        self.options = options
+
+    def row(self, row: Any) -> None:
+        """Say nothing: the table of the training that ends a search is of no interest."""
+
+    def found(self, found: Any) -> None:
+        """Show what the search found."""
+        command = command_line(found.chosen.setting, self.options)
         if self.as_json:
             for score in found.scores:
                 click.echo(json.dumps(_fields(score)))
@@ -34,24 +54,25 @@ class Report(report.Report):
             told |= {"dense": _fields(found.dense), "chosen": _fields(found.chosen)}
             click.echo(json.dumps(told))
         elif not self.quiet:
-            choice = _choice(found, options["tolerance"])
+            choice = _choice(found, self.options["tolerance"])
             for line in (*table(found), "", *choice, f"command       {command}"):
                 self.screen.line(line)
 
 
 def command_line(setting: Any, options: Mapping[str, Any]) -> str:
-    """The ``dwindle train`` that makes the same model: the rate and what is not usual is said."""
-    said = {name: options[name] for name in SHARED if options[name] != USUAL.get(name)}
-    usual = type(setting)()._asdict() | {"learning_rate": None}  # another for another update
-    said |= {name: value for name, value in setting._asdict().items() if value != usual[name]}
+    """Write the ``dwindle train`` that makes the same model: what is not the default is said."""
+    usual = {name: default_of(RunSettings, name) for name in options_of(RunSettings)} | SHARED
+    chosen = {name: options[name] for name in usual if name in options} | setting._asdict()
     words = ["dwindle", "train", *options["data"], "--model", options["model"]]
-    for name, value in said.items():
+    for name, value in chosen.items():
+        if value == usual[name]:
+            continue
         option = "--" + name.strip("_").replace("_", "-")
         for each in value if isinstance(value, tuple) else (value,):
-            if each is True:
-                words.append(option)
-            elif each is not False:
-                words += [option, str(each)]
+            if each is False:
+                words.append(f"--no-{option[2:]}")
+            else:
+                words += [option] if each is True else [option, str(each)]
     return shlex.join(words)
 
 

@@ -13,6 +13,7 @@ from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Plain
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
+from dwindle.runs.loop import fit
 from dwindle.runs.metrics import accuracy, auc
 
 N_TRAIN = 421  # as in the paper's table 1
@@ -78,11 +79,7 @@ def run(seed: int = 0) -> Iterator[Outcome]:
     data = wdbc(seed)
     for setting in SETTINGS:
         learner = Learner(Logistic(), setting, Plain(), RATE)
-        for _ in range(PASSES):
-            learner.learn(data.train)
-            learner.next_pass()
-        learner.cooldown(setting.truncate_every)
-        yield _judge(learner, data)
+        yield _judge(fit(learner, [data.train], PASSES, setting.truncate_every), data)
 
 
 def _judge(learner: Learner, data: Data) -> Outcome:

@@ -4,6 +4,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
 from warnings import warn
@@ -14,23 +15,19 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from dwindle._base.errors import DataError
-from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
+from dwindle.algorithm.settings import LearnerSettings, option, options_of
 from dwindle.data.stream import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._one_vs_rest import Coding, Data, Files, Panel, Rows, Team, Watch
 from dwindle.features.batch import Batch
 from dwindle.model.model import save_models
+from dwindle.runs.build import make_learner
 from dwindle.runs.passes import Passes
+from dwindle.runs.settings import RunSettings
 
 Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
-# What a learner is made of: it cannot change while the learning goes on.
-MADE_OF = (
-    "loss", "shrinkage", "gravity", "truncate_every", "threshold", "update", "average",
-    "learning_rate", "power_t", "pass_decay",
-)  # fmt: skip
-LEAST = {"passes": 1, "cooldown": 0, "patience": 1, "holdout": 2, "keep": 0}
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -49,58 +46,18 @@ def all_or_nothing(fit: Fit) -> Fit:
     return cast("Fit", tried)
 
 
-class TruncatedGradient(HasColumns):
-    """What the classifier and the regressor share: all but what a label means."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class TruncatedGradient(HasColumns, RunSettings):
+    """What the classifier and the regressor share: all but what a label means.
 
-    _default_loss: Any
-    _panel: Panel
-    _dense = False  # whether `coef_` is a dense array
-    _said: Mapping[str, Any] = {}
+    Its parameters are the settings of ``dwindle train``, from the same table.
+    """
 
-    def __init__(
-        self,
-        *,
-        loss: Any = "auto",
-        shrinkage: Any = "truncation",
-        gravity: float = 0.0,
-        truncate_every: int = 1,
-        threshold: float | None = None,
-        update: Any = "adaptive",
-        average: bool = False,
-        learning_rate: Any = None,
-        power_t: float = 0.0,
-        passes: int = 1,
-        pass_decay: float = 1.0,
-        cooldown: int = 0,
-        max_live: int | None = None,
-        keep: int | None = None,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        early_stopping: bool = False,
-        holdout: Any = 10,
-        patience: int = 3,
-        verbose: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.shrinkage = shrinkage
-        self.gravity = gravity
-        self.truncate_every = truncate_every
-        self.threshold = threshold
-        self.update = update
-        self.average = average
-        self.learning_rate = learning_rate
-        self.power_t = power_t
-        self.passes = passes
-        self.pass_decay = pass_decay
-        self.cooldown = cooldown
-        self.max_live = max_live
-        self.keep = keep
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.holdout = holdout
-        self.patience = patience
-        self.verbose = verbose
+    holdout: Any = option(10, "Hold out every N-th row, or a file, for early stopping.", least=2)
+    shuffle: bool = True
+    random_state: Any = 0
+    early_stopping: bool = False
+    verbose: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -183,7 +140,7 @@ class TruncatedGradient(HasColumns):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Learn anew from all the rows."""
-        self._check()
+        self.check()
         if self.early_stopping and isinstance(self.holdout, str):
             raise ValueError(f"holdout must be a number for a matrix, got {self.holdout!r}")
         batch, y, weight, number = self._present(X, y, sample_weight, reset=True)
@@ -200,7 +157,7 @@ class TruncatedGradient(HasColumns):
         self, paths: tuple[Path, ...], coded: Coding, classes: int, how: ReadOptions, skip_bad: bool
     ) -> Self:
         """Learn anew from files."""
-        self._check()
+        self.check()
         held = self.holdout if self.early_stopping else None
         with closing(Passes([os.fspath(path) for path in paths], how, held, warn)) as data:
             if isinstance(held, str) and data.holdout is not None:
@@ -218,7 +175,8 @@ class TruncatedGradient(HasColumns):
         label = self._coded(y)
         rows = Rows(batch.labelled(label, self._importance(label, weight, whole=False)), number)
         team = self._team(rows, first=first)
-        team.follow(rows.learned(more=False))
+        for lesson in rows.learned():
+            team.follow(lesson)
         return self
 
     def _partial_fit_file(
@@ -234,7 +192,9 @@ class TruncatedGradient(HasColumns):
         with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
             files = Files(data, coded, skip_bad=skip_bad)
             team = self._team(files, first=first)
-            team.follow(files.learned(more=False), Watch(team) if self.verbose else None)
+            watch = Watch(team) if self.verbose else None
+            for lesson in files.learned(more=False):
+                team.follow(lesson, watch)
         self._said = {"reading": kept_reading(how)}
         return self
 
@@ -243,13 +203,13 @@ class TruncatedGradient(HasColumns):
         team = self._new_team(self._classes if classes is None else classes)
         data.check(team)
         watch = Watch(team) if self.verbose else None
-        self.n_iter_ = team.fit(data, self.passes, self.cooldown, self.patience, watch)
+        self.n_iter_ = team.fit(data, self, watch)
         self._panel, self._said = team, said
 
     def _team(self, data: Data, *, first: bool) -> Team:
         """The learners, which can learn from the data; they go on, unless it is the first time."""
         if first:
-            self._check()
+            self.check()
             team = self._new_team(self._classes)
             data.check(team)
             self._panel, self._said, self.n_iter_ = team, {}, 1
@@ -268,27 +228,11 @@ class TruncatedGradient(HasColumns):
         return found
 
     def _new_team(self, classes: int) -> Team:
-        self._made_of = {name: getattr(self, name) for name in MADE_OF}
+        self._made_of = {name: getattr(self, name) for name in options_of(LearnerSettings)}
         return Team(self._learner, classes)
 
     def _learner(self) -> Learner:
-        update = update_called(self.update, average=self.average)
-        return Learner(
-            self._loss,
-            shrinkage_called(self.shrinkage, self.gravity, self.truncate_every, self.threshold),
-            update,
-            schedule_of(update, self.learning_rate, self.power_t, self.pass_decay),
-            max_live=self.max_live,
-        )
-
-    def _check(self) -> None:
-        """Refuse, by name, what no run could use; the learner does so with the rest."""
-        for name, least in LEAST.items():
-            value = getattr(self, name)
-            if (name == "keep" and value is None) or (name == "holdout" and isinstance(value, str)):
-                continue
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+        return make_learner(self, self._loss)
 
     def _restored(self, panel: Panel, metadata: Mapping[str, Any]) -> Self:
         """It predicts as the models of a file do, which says these metadata."""
@@ -304,7 +248,7 @@ class TruncatedGradient(HasColumns):
 
     @property
     def _loss(self) -> Any:
-        loss = loss_called(self.loss)
+        loss = self.ingredients().loss
         return self._default_loss if loss is None else loss
 
     @property

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,11 @@ class HasColumns(BaseEstimator, ABC):
     """
 
     _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
-    _target_rules: Mapping[str, Any]  # what scikit-learn is to check of y
+    _panel: Panel  # what was learned
+    _default_loss: Any
+    _dense = False  # whether `coef_` is a dense array
+    _said: Mapping[str, Any] = {}  # metadata of the file that the model comes from
+    _target_rules: ClassVar[Mapping[str, Any]]  # what scikit-learn is to check of y
 
     @property
     @abstractmethod

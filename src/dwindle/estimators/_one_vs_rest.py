@@ -18,10 +18,11 @@ from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
-from dwindle.runs.holdout import Best
+from dwindle.runs.loop import Best, Pass, passes
 from dwindle.runs.passes import Passes
 from dwindle.runs.progress import Progress
 from dwindle.runs.progress_table import HEADINGS, Row, cut
+from dwindle.runs.settings import RunSettings
 
 ROWS = 2**14  # of a matrix that all learners go through before the next ones
 
@@ -38,7 +39,7 @@ class Lesson(NamedTuple):
 class Data(Protocol):
     """What is learned from, pass after pass, and what is held out, if anything is."""
 
-    def learned(self, *, more: bool) -> Iterator[Lesson]:
+    def learned(self, more: bool) -> Iterator[Lesson]:
         """The examples of a pass; after it there may be more."""
 
     def held(self) -> Iterator[Lesson] | None:
@@ -111,8 +112,8 @@ class Team(Panel):
             self._heaviest = (now, Panel(models, self.classes))
         return self._heaviest[1]
 
-    def told(self, batch: Batch, k: int) -> Batch:
-        """The batch as the k-th learner is told it: a class is 1 to its own learner, else -1."""
+    def relabelled(self, batch: Batch, k: int) -> Batch:
+        """Relabel the batch for learner k: +1 for its own class, -1 for all others."""
         if self.classes == 0 or batch.label is None:
             return batch
         own = batch.label == np.float32(k if self.classes > 2 else 1)
@@ -122,64 +123,70 @@ class Team(Panel):
     def learn(self, batch: Batch, watch: "Watch | None" = None) -> None:
         """Every learner learns from the batch."""
         for k, learner in enumerate(self.members):
-            told = self.told(batch, k)
+            told = self.relabelled(batch, k)
             prediction = learner.learn(told)
             if watch is not None:
                 watch.add(k, told, prediction)
 
-    def follow(self, lessons: Iterator[Lesson], watch: "Watch | None" = None) -> None:
-        """Learn from all of it, in order."""
-        for batch, place in lessons:
-            if watch is None:
-                with blaming(place):
-                    self.learn(batch)
-            else:
-                watch.learn(batch, place)
+    def follow(self, lesson: Lesson, watch: "Watch | None" = None) -> None:
+        """Learn from a batch; an error says where in the data it is."""
+        batch, place = lesson
+        if watch is None:
+            with blaming(place):
+                self.learn(batch)
+        else:
+            watch.learn(batch, place)
 
-    def loss_on(self, lessons: Iterator[Lesson], learners: Sequence[Learner]) -> float:
-        """The mean loss, by importance, of all learners together: the team's, as rested."""
-        measured = [Progress(learner.loss, ranks=False) for learner in learners]
-        for batch, place in lessons:
-            for k, (learner, progress) in enumerate(zip(learners, measured, strict=True)):
-                told = self.told(batch, k)
-                with blaming(place):
-                    label, importance = learner.lessons(told)
-                progress.add(told, learner.predict(told), label, importance)
+    def _loss_on(self, lessons: Iterator[Lesson], cooldown: int) -> float:
+        """Compute the mean loss, by importance, of all learners together, as cooled down."""
+        measured = [Progress(learner.loss, ranks=False) for learner in self.members]
+        with ExitStack() as looking:
+            cooled = [looking.enter_context(each.after_cooldown(cooldown)) for each in self.members]
+            for batch, place in lessons:
+                for k, (learner, progress) in enumerate(zip(cooled, measured, strict=True)):
+                    told = self.relabelled(batch, k)
+                    with blaming(place):
+                        label, importance = learner.lessons(told)
+                    progress.add(told, learner.predict(told), label, importance)
         loss = sum(progress.mean_loss for progress in measured)
         if measured[0].weight == 0:
             raise DataError("early_stopping: no examples are held out to measure on")
         return math.inf if math.isnan(loss) else loss
 
-    def fit(self, data: Data, passes: int, rest: int, patience: int, watch: "Watch | None") -> int:
+    def fit(self, data: Data, how: RunSettings, watch: "Watch | None") -> int:
         """Go over the data; returns how often.
 
-        With a holdout it ends when the loss there was not smaller for ``patience`` passes in a row,
-        and the learners are those of the best pass.
+        With a holdout it ends when the loss there has not improved for ``how.patience`` passes in a
+        row, and the learners are those of the best pass.
         """
         best, number, kept = Best(), 0, self.members
-        while number < passes and best.since < patience:
-            number += 1
-            self.follow(data.learned(more=number < passes), watch)
-            for learner in self.members:
-                learner.next_pass()
+        loop = passes(
+            data.learned,
+            lambda lesson: self.follow(lesson, watch),
+            self._next_pass,
+            how.passes,
+            best=best,
+            patience=how.patience,
+        )
+        for number in loop:
             held = data.held()
             if held is not None:
-                with ExitStack() as looking:
-                    rested = [
-                        looking.enter_context(each.after_cooldown(rest)) for each in self.members
-                    ]
-                    measured = best.after(number, self.loss_on(held, rested), math.nan)
+                measured = best.after(number, self._loss_on(held, how.cooldown), math.nan)
                 if measured.best:
                     kept = deepcopy(self.members)
                 if watch is not None:
-                    watch.measured(number, measured.holdout_loss, best=measured.best)
+                    watch.measured(measured)
         if watch is not None:
             watch.end()
         self.members = kept
         for learner in self.members:
-            learner.cooldown(rest)
-        self._rested = rest
+            learner.cooldown(how.cooldown)
+        self._rested = how.cooldown
         return number
+
+    def _next_pass(self) -> None:
+        for learner in self.members:
+            learner.next_pass()
 
 
 class blaming:  # noqa: N801  (it reads as a statement)
@@ -228,9 +235,9 @@ class Watch:
         label, importance = self._team.members[k].lessons(batch)
         self._progress[k].add(batch, prediction, label, importance)
 
-    def measured(self, number: int, loss: float, *, best: bool) -> None:
-        """A pass was measured."""
-        self._print(f"pass {number}: holdout loss {loss:.4f}{', best so far' if best else ''}")
+    def measured(self, result: Pass) -> None:
+        """Print how good the model was after a pass."""
+        self._print(result)
 
     def end(self) -> None:
         """The last row, if it was not shown."""
@@ -281,7 +288,7 @@ class Rows:
             with blaming(self._called(self._number)):
                 team.members[0].lessons(self._batch)
 
-    def learned(self, *, more: bool) -> Iterator[Lesson]:  # noqa: ARG002  (`Files` needs it)
+    def learned(self, _more: bool = False) -> Iterator[Lesson]:
         """The rows, some at a time: to take all of them in another order would copy the matrix."""
         n = self._batch.n_examples
         order = None if self._shuffled is None else self._shuffled(n)
@@ -311,9 +318,9 @@ class Files:
     def check(self, team: Team) -> None:
         """It shows while they are read."""
 
-    def learned(self, *, more: bool) -> Iterator[Lesson]:
+    def learned(self, more: bool) -> Iterator[Lesson]:
         """The examples, a block of the file at a time."""
-        return map(self._lesson, self._data.learned(more=more))
+        return map(self._lesson, self._data.learned(more))
 
     def held(self) -> Iterator[Lesson] | None:
         """The examples held out, if any are."""

@@ -1,7 +1,8 @@
 """The classifier for scikit-learn."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     """Tells classes apart by a sparse linear model, learned by truncated gradient.
 
@@ -43,56 +45,9 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     """
 
     _default_loss = Logistic()
-    _target_rules: Mapping[str, Any] = {}
+    _target_rules: ClassVar[Mapping[str, Any]] = {}
 
-    def __init__(
-        self,
-        *,
-        loss: Any = "auto",
-        shrinkage: Any = "truncation",
-        gravity: float = 0.0,
-        truncate_every: int = 1,
-        threshold: float | None = None,
-        update: Any = "adaptive",
-        average: bool = False,
-        learning_rate: Any = None,
-        power_t: float = 0.0,
-        passes: int = 1,
-        pass_decay: float = 1.0,
-        cooldown: int = 0,
-        max_live: int | None = None,
-        keep: int | None = None,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        holdout: Any = 10,
-        patience: int = 3,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            loss=loss,
-            shrinkage=shrinkage,
-            gravity=gravity,
-            truncate_every=truncate_every,
-            threshold=threshold,
-            update=update,
-            average=average,
-            learning_rate=learning_rate,
-            power_t=power_t,
-            passes=passes,
-            pass_decay=pass_decay,
-            cooldown=cooldown,
-            max_live=max_live,
-            keep=keep,
-            shuffle=shuffle,
-            random_state=random_state,
-            early_stopping=early_stopping,
-            holdout=holdout,
-            patience=patience,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+    class_weight: Any = None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -1,12 +1,12 @@
 """From a model file to an estimator that predicts."""
 
-from dwindle.algorithm.by_name import loss_name, schedule_names, shrinkage_names, update_names
 from dwindle.algorithm.losses import is_classification
 from dwindle.estimators._base import Path
 from dwindle.estimators._one_vs_rest import Panel
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
 from dwindle.model.model import learner_from, load_models
+from dwindle.runs.build import settings_of_learner
 
 
 def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor:
@@ -17,13 +17,7 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     models = load_models(path)
     settings, metadata, loss = models[0].settings, models[0].metadata, models[0].loss
     learner = learner_from(settings)
-    keywords = {
-        "loss": loss_name(loss),
-        **shrinkage_names(learner.shrinkage),
-        **update_names(learner.update),
-        **schedule_names(learner.update, learner.schedule),
-        "max_live": learner.max_live,
-    }
+    keywords = settings_of_learner(learner)
     classes = metadata.get("classes")
     if classes is None and is_classification(loss):
         signs = {sign: float(label) for label, sign in metadata.get("labels", {}).items()}

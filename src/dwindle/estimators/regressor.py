@@ -1,7 +1,8 @@
 """The regressor for scikit-learn."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
 from dwindle.features.batch import Batch
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
     """Predicts numbers by a sparse linear model, learned by truncated gradient.
 
@@ -29,7 +31,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
     """
 
     _default_loss = Squared()
-    _target_rules: Mapping[str, Any] = {"y_numeric": True}
+    _target_rules: ClassVar[Mapping[str, Any]] = {"y_numeric": True}
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -4,12 +4,12 @@ Needs the package ``river``: ``pip install "dwindle[river]"``.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from river import base
 
-from dwindle._base.errors import DataError
-from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
+from dwindle._base.errors import DataError, UsageError
 from dwindle.algorithm.losses import (
     Logistic,
     Squared,
@@ -17,51 +17,25 @@ from dwindle.algorithm.losses import (
     is_classification,
     link,
 )
-from dwindle.engine.learner import Learner
+from dwindle.algorithm.settings import LearnerSettings
+from dwindle.runs.build import make_learner
 
 SIGNS = {False: -1, True: 1}  # 0 and 1 are keys of it too
 
 
-class TruncatedGradient(base.Estimator):
-    """What the classifier and the regressor share: a learner, made of the command line's options.
+@dataclass(kw_only=True, eq=False, repr=False)
+class TruncatedGradient(base.Estimator, LearnerSettings):
+    """What the classifier and the regressor share: a learner, made of the settings of `train`.
 
     ``learner`` tells more: its weights, how many there are, why a prediction is what it is.
     """
 
-    _default: Any  # loss
-    _of_classes: bool
+    _default: ClassVar[Any]  # loss
 
-    def __init__(
-        self,
-        loss: Any = "auto",
-        shrinkage: Any = "truncation",
-        gravity: float = 0.0,
-        truncate_every: int = 1,
-        threshold: float | None = None,
-        update: Any = "adaptive",
-        average: bool = False,
-        learning_rate: float | None = None,
-        power_t: float = 0.0,
-    ) -> None:
-        self.loss = loss
-        self.shrinkage = shrinkage
-        self.gravity = gravity
-        self.truncate_every = truncate_every
-        self.threshold = threshold
-        self.update = update
-        self.average = average
-        self.learning_rate = learning_rate
-        self.power_t = power_t
-        chosen = self._default if loss == "auto" else loss_called(loss)
-        if is_classification(chosen) != self._of_classes:
-            raise ValueError(f"{loss!r} is not a loss of a {type(self).__name__}")
-        rule = update_called(update, average=average)
-        self.learner = Learner(
-            chosen,
-            shrinkage_called(shrinkage, gravity, truncate_every, threshold),
-            rule,
-            schedule_of(rule, learning_rate, power_t, 1.0),
-        )
+    def __post_init__(self) -> None:
+        self.learner = make_learner(self, self._default)
+        if is_classification(self.learner.loss) != is_classification(self._default):
+            raise UsageError(f"{self.loss!r} is not a loss of a {type(self).__name__}")
 
     def _do(self, work: Callable[..., float], x: Mapping[Any, Any], *args: float) -> float:
         """Learn or predict; if the names are not strings, which River's need not be, by strings."""
@@ -73,6 +47,7 @@ class TruncatedGradient(base.Estimator):
             return work({str(name): value for name, value in x.items()}, *args)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
     """Two classes, by their labels False and True, or 0 and 1.
 
@@ -83,7 +58,6 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
     """
 
     _default = Logistic()
-    _of_classes = True
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one example; ``w`` is its importance."""
@@ -106,6 +80,7 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
         return {False: 1.0 - chance, True: chance}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
     """Numbers; with the loss "poisson", counts.
 
@@ -117,7 +92,6 @@ class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
     """
 
     _default = Squared()
-    _of_classes = False
 
     def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
         """Learn from one example; ``w`` is its importance."""

@@ -1,6 +1,6 @@
 """How far a run has come, written down: what is read back goes on to the bit."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
-from dwindle.model.model import load_checkpoint, save_checkpoint, settings_of
-from dwindle.runs.holdout import Best
+from dwindle.model.model import save_checkpoint
+from dwindle.runs.loop import Best
 from dwindle.runs.progress import Progress
 
 COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"
@@ -44,22 +44,8 @@ def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
     save_checkpoint(run.learner, path, metadata)
 
 
-def read_into(
-    run: Reached, path: Path, settings: dict[str, Any], learner_for: Callable[[Any], Learner]
-) -> Progress:
-    """The run stands where the checkpoint says, if its settings are the same; returns its progress.
-
-    ``learner_for`` makes a learner of the run's settings, with this loss if they do not say which.
-    """
-    learner, metadata = load_checkpoint(path)
-    here = settings_of(learner_for(learner.loss)) | settings
-    there = settings_of(learner) | {name: metadata[name] for name in settings}
-    for name, value in there.items():
-        if here[name] != value:
-            raise DataError(
-                f"{path}: was written with {name} {value}, and now it is "
-                f"{here[name]}: resume with the same, or remove the file to begin anew"
-            )
+def restore(run: Reached, learner: Learner, metadata: dict[str, Any]) -> None:
+    """Put the run where a checkpoint, as `load_checkpoint` read it, says."""
     progress = Progress(learner.loss, ranks=metadata["ranks"])
     progress.restore(metadata["progress"])
     run.learner, run.progress = learner, progress
@@ -67,7 +53,16 @@ def read_into(
     run.best = Best(**metadata["best"])
     for name in COUNTS:
         setattr(run, name, metadata[name])
-    return progress
+
+
+def check_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:
+    """Refuse to go on from a checkpoint that was written with other settings."""
+    for name, value in there.items():
+        if here[name] != value:
+            raise DataError(
+                f"{path}: was written with {name} {value}, and now it is "
+                f"{here[name]}: resume with the same, or remove the file to begin anew"
+            )
 
 
 def after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]:

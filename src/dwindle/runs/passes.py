@@ -1,13 +1,20 @@
-"""The data of a run, pass after pass, and what of it is held out."""
+"""The data of a run, pass after pass, and the examples held out of it to measure on."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._base.errors import DataError
 from dwindle.data.cache import Again
-from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.block import BadLine, Parsed, blaming
+from dwindle.data.labels import Labels
 from dwindle.data.stream import ReadOptions, format_by_name, needs_parsing, once_only, read
-from dwindle.runs.holdout import Holdout, parted
+from dwindle.engine.learner import Learner
+from dwindle.runs.progress import Progress
 
 
 class Passes:
@@ -35,13 +42,13 @@ class Passes:
             file = Again(lambda: read([holdout], how), note, once=once_only([holdout]))
             self.holdout = Holdout(file, holdout)
 
-    def learned(self, *, more: bool) -> Iterator[Parsed]:
-        """The examples to learn from; if more passes are to come, what is parsed is kept."""
+    def learned(self, more: bool) -> Iterator[Parsed]:
+        """Yield the examples to learn from; if more passes may follow, keep what is parsed."""
         kept = more and needs_parsing(self._paths, self._reading)
         return self._data.parsed() if kept else self._data.again()
 
     def close(self) -> None:
-        """Nothing is kept any more."""
+        """Give back the room that is taken by what was kept."""
         self._data.close()
         if self.holdout is not None:
             self.holdout.examples.close()
@@ -60,3 +67,61 @@ class Passes:
         assert isinstance(self._every, int)
         for _, held in parted(read(self._paths, self._reading), self._every):
             yield held
+
+
+def parted(parsed: Iterator[Parsed], every: int) -> Iterator[tuple[Parsed, Parsed]]:
+    """Split each batch into the examples to learn from and those that are held out.
+
+    Held out are the examples ``every``, 2 ``every``, ... of the data, counted from 1.
+    """
+    n = 0
+    for item in parsed:
+        held = np.arange(n + 1, n + 1 + item.batch.n_examples) % every == 0
+        n += len(held)
+        yield _only(item, ~held), _only(item, held)._replace(bad=[])
+
+
+def _only(item: Parsed, chosen: NDArray[np.bool_]) -> Parsed:
+    batch, line = item.batch.only(chosen), item.line[chosen]
+    return item._replace(batch=batch, line=line, tags=None)
+
+
+class Holdout:
+    """The examples held out, to measure on as often as wanted; messages call them ``name``."""
+
+    def __init__(self, examples: Again, name: str) -> None:
+        self.examples = examples
+        self.name = name
+
+    def read(self) -> list[BadLine]:
+        """Parse them all, now; returns the lines that are no examples."""
+        bad: list[BadLine] = []
+        labelled = False
+        for parsed in self.examples.parsed():
+            bad += parsed.bad
+            importance = parsed.batch.importance
+            labelled |= bool(parsed.batch.n_examples if importance is None else importance.any())
+        if not labelled and not bad:
+            raise self.empty()
+        return bad
+
+    def measure(self, learner: Learner, labels: Labels) -> tuple[float, float]:
+        """Return the mean loss, by importance, and for two classes the AUC, else nan.
+
+        Labels mean what they mean in training.
+        """
+        labels = Labels(labels.sign)  # nothing is learned here, not even a label
+        progress = Progress(learner.loss)
+        for parsed in self.examples.again():
+            batch = parsed.batch._replace(label=labels.mapped(parsed, learner.loss))
+            with blaming(parsed):
+                label, importance = learner.lessons(batch)
+            progress.add(batch, learner.predict(batch), label, importance)
+        if progress.weight == 0:
+            raise self.empty()
+        loss = progress.mean_loss
+        return math.inf if math.isnan(loss) else loss, progress.auc
+
+    def empty(self) -> DataError:
+        """Say that there is nothing to measure on."""
+        return DataError(f"holdout ({self.name}): no labelled examples to measure the model on")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle.algorithm.losses import is_classification
 from dwindle.engine import kernels
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
@@ -124,8 +125,9 @@ def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
 class Progress:
     """Counts, losses and AUC of the examples that went by."""
 
-    def __init__(self, loss: Any, *, ranks: bool) -> None:
+    def __init__(self, loss: Any, *, ranks: bool | None = None) -> None:
         self.loss = loss
+        ranks = is_classification(loss) if ranks is None else ranks
         self.ranking = Ranking() if ranks else None
         self.labels = LabelCounts()
         self.examples = 0

@@ -2,23 +2,27 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dwindle.algorithm.by_name import UPDATES, schedule_of, shrinkage_called, update_called
+from dwindle._base.errors import UsageError
 from dwindle.algorithm.losses import Squared
+from dwindle.algorithm.settings import UPDATES, LearnerSettings, options_of
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Plain
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
+from dwindle.runs.build import make_learner
 from dwindle.runs.progress import LabelCounts
+from dwindle.runs.settings import RunSettings
 
 RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
 RATES["adaptive"] = (0.2, 0.6, 2.0, 6.0)
-RATES["plain"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
+RATES["plain"] = RATES["averaged"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
 DECAYS = (0.5, 0.8)
-AVERAGING = frozenset({"ftrl", "rda"})  # updates whose rates are not lowered: they remember them
+AVERAGING = frozenset({"averaged", "ftrl", "rda"})  # updates whose learning rates do not decay
 PASSES = (1, 3, 10, 30)
 MOST = 300_000  # examples in all passes of a run, unless it is one pass
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
@@ -26,9 +30,9 @@ TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added
 
 
 class Setting(NamedTuple):
-    """What a search varies, as the command line calls it."""
+    """The settings that a search varies; the others are those of `TuneSettings.fixed`."""
 
-    learning_rate: float = 0.6
+    learning_rate: float | None = None
     pass_decay: float = 1.0
     gravity: float = 0.0
     truncate_every: int = 1
@@ -43,19 +47,14 @@ class Setting(NamedTuple):
         """Whether weights are pulled to zero at all."""
         return self.shrinkage == "rounding" or (self.gravity > 0 and self.shrinkage != "none")
 
-    def check(self) -> None:
-        """Refuse what no run could use."""
-        for name, least in (("passes", 1), ("cooldown", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
-        self.learner(Squared())
+    def settings(self, fixed: LearnerSettings | None = None) -> RunSettings:
+        """Return all settings of a run with this one."""
+        known = {} if fixed is None else {k: getattr(fixed, k) for k in options_of(LearnerSettings)}
+        return RunSettings(**(known | self._asdict()))
 
-    def learner(self, loss: Any) -> Learner:
-        """One that knows nothing yet."""
-        given = self.shrinkage, self.gravity, self.truncate_every, self.threshold
-        update = update_called(self.update)
-        schedule = schedule_of(update, self.learning_rate, 0.0, self.pass_decay)
-        return Learner(loss, shrinkage_called(*given), update, schedule)
+    def learner(self, loss: Any, fixed: LearnerSettings | None = None) -> Learner:
+        """Make a learner that knows nothing yet."""
+        return make_learner(replace(self.settings(fixed), loss=loss))
 
 
 class Grid(NamedTuple):
@@ -75,9 +74,13 @@ class Grid(NamedTuple):
         """Refuse values that no run could use."""
         for name, values in self._asdict().items():
             if values is not None and not values:
-                raise ValueError(f"{name} must have a value to try")
+                raise UsageError(f"{name} must have a value to try")
             for value in values or ():
-                Setting(threshold=1.0)._replace(**{name: value}).check()
+                given = Setting()._replace(**{name: value})
+                if given.shrinkage == "rounding":
+                    given = given._replace(threshold=1.0)
+                given.settings().check()
+                given.learner(Squared())
 
     def settings(self) -> list[Setting]:
         """All of them once; first those without shrinkage, which the others are compared with."""
@@ -97,7 +100,7 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
     """
     n = sum(batch.n_examples for batch in examples)
     rates = (
-        _short(rate / _length(examples) if update == "plain" else rate)
+        _short(rate / _length(examples) if update in {"plain", "averaged"} else rate)
         for update in grid.update
         for rate in RATES[update]
     )

@@ -16,15 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, DivergedError
-from dwindle.algorithm.by_name import METRICS
+from dwindle._base.errors import DataError, DivergedError, UsageError
 from dwindle.algorithm.losses import is_classification
-from dwindle.engine import kernels
+from dwindle.algorithm.settings import LearnerSettings
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
 from dwindle.runs.journal import Journal
-from dwindle.runs.metrics import accuracy, auc
+from dwindle.runs.loop import fit, passes
+from dwindle.runs.metrics import METRICS, evaluate
+from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.tune.grid import Grid, Setting, completed
 
 
@@ -60,10 +61,6 @@ class Found(NamedTuple):
         return found
 
 
-class Stopped(Exception):  # noqa: N818  (it is not an error)
-    """The search was asked to stop; what it has finished stands in its journal."""
-
-
 @dataclass(frozen=True)
 class Search:
     """Finds the best setting without shrinkage, then the sparsest that is about as good.
@@ -78,22 +75,23 @@ class Search:
     folds: int = 10
     tolerance: float = 0.01
     keep: int | None = None
+    fixed: LearnerSettings | None = None  # settings that are not varied
 
     def check(self) -> None:
         """Refuse what no search could use."""
         if self.folds < 2:
-            raise ValueError(f"folds must be 2 or more, got {self.folds}")
+            raise UsageError(f"folds must be 2 or more, got {self.folds}")
         if not 0 <= self.tolerance < 1:
-            raise ValueError(
+            raise UsageError(
                 f"tolerance must be 0 or more and below 1, got {self.tolerance} (1% is 0.01)"
             )
         if self.metric not in {None, *METRICS}:
-            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+            raise UsageError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
         if self.metric in {"accuracy", "auc"} and not self._ranks:
             name = type(self.loss).__name__
-            raise ValueError(f"metric {self.metric} needs labels of two classes, not {name}")
+            raise UsageError(f"metric {self.metric} needs labels of two classes, not {name}")
         if self.keep is not None and self.keep < 0:
-            raise ValueError(f"keep must be 0 or more, got {self.keep}")
+            raise UsageError(f"keep must be 0 or more, got {self.keep}")
         self.grid.check()
 
     def run(
@@ -102,14 +100,12 @@ class Search:
         *,
         jobs: int = 1,
         journal: Journal | None = None,
-        on_run: Callable[[int, int], None] = lambda _done, _all: None,
-        stopping: Callable[[], bool] = lambda: False,
+        observer: Observer | None = None,
     ) -> Found:
         """Try every setting of the grid on every fold, on ``jobs`` threads, and choose.
 
-        ``on_run`` is told how many runs are made, of how many. Runs in the ``journal`` are not made
-        again: it must be about these examples, this loss, these folds and this ``keep``. When
-        ``stopping`` says so, `Stopped` is raised.
+        Runs in the ``journal`` are not made again: it must be about these examples, this loss,
+        these folds and this ``keep``. When the observer says so, `Stopped` is raised.
         """
         self.check()
         each = (self.grid._replace(update=(update,)) for update in self.grid.update)
@@ -117,9 +113,7 @@ class Search:
             completed(grid, examples, self.loss).settings() for grid in each
         )
         return self.choose(
-            self.scores(
-                examples, settings, jobs=jobs, journal=journal, on_run=on_run, stopping=stopping
-            )
+            self.scores(examples, settings, jobs=jobs, journal=journal, observer=observer)
         )
 
     def scores(
@@ -129,13 +123,12 @@ class Search:
         *,
         jobs: int = 1,
         journal: Journal | None = None,
-        on_run: Callable[[int, int], None] = lambda _done, _all: None,
-        stopping: Callable[[], bool] = lambda: False,
+        observer: Observer | None = None,
     ) -> list[Score]:
         """How good each of these settings is."""
         data = _Folds(examples, self.folds)
         runs = _runs(settings)
-        measured = self._measured(data, runs, jobs, journal, on_run, stopping)
+        measured = self._measured(data, runs, jobs, journal, observer or Observer())
         return [
             self._score(setting, [measured[name][fold][at] for fold in range(self.folds)])
             for name, run in runs.items()
@@ -157,8 +150,7 @@ class Search:
         runs: dict[str, list[Setting]],
         jobs: int,
         journal: Journal | None,
-        on_run: Callable[[int, int], None],
-        stopping: Callable[[], bool],
+        observer: Observer,
     ) -> dict[str, list[Any]]:
         """What each run came to on each fold, by its name."""
         found: dict[str, list[Any]] = {name: [None] * self.folds for name in runs}
@@ -170,18 +162,18 @@ class Search:
                 waiting.append((name, fold))
         total = len(runs) * self.folds
         done = total - len(waiting)
-        on_run(done, total)
+        observer.runs(done, total)
         for name, fold, result in _in_parallel(
-            lambda name, fold: self._try(data, runs[name], fold, stopping),
+            lambda name, fold: self._try(data, runs[name], fold, observer),
             waiting,
             jobs,
-            stopping,
+            observer.should_stop,
         ):
             found[name][fold] = result
             if journal is not None:
                 journal.add(f"{name} fold {fold}", result)
             done += 1
-            on_run(done, total)
+            observer.runs(done, total)
         return found
 
     def _try(
@@ -189,18 +181,20 @@ class Search:
         data: "_Folds",
         run: Sequence[Setting],
         fold: int,
-        stopping: Callable[[], bool] = lambda: False,
+        observer: Observer,
     ) -> list[list[float] | None]:
         """What each setting of a run, which differ in passes and rest, comes to on a fold."""
-        learner = run[0].learner(self.loss)
+        learner = run[0].learner(self.loss, self.fixed)
         found: dict[Setting, list[float] | None] = dict.fromkeys(run)  # None: it diverged
+
+        def learn(batch: Batch) -> None:
+            if observer.should_stop():
+                raise Stopped
+            learner.learn(batch)
+
+        loop = passes(lambda _: data.learned(fold), learn, learner.next_pass, run[-1].passes)
         try:
-            for number in range(1, run[-1].passes + 1):
-                for batch in data.learned(fold):
-                    if stopping():
-                        raise Stopped
-                    learner.learn(batch)
-                learner.next_pass()
+            for number in loop:
                 for setting in run:
                     if setting.passes == number:
                         with learner.after_cooldown(setting.cooldown) as rested:
@@ -214,11 +208,13 @@ class Search:
         # A model cut to its heaviest features is another model; uncut, it is the learner.
         model = learner if self.keep is None else Model.of(learner, keep=self.keep)
         p, label, weight = data.predicted(model, fold)
-        loss = float(np.average(kernels.values.of(self.loss)(self.loss, p, label), weights=weight))
-        if not (np.isfinite(p).all() and np.isfinite(loss)):
-            raise DivergedError("a prediction is not finite, or its loss is not")
-        ranks = (accuracy(p, label, weight), auc(p, label, weight)) if self._ranks else (0.0, 0.0)
-        return [float(weight.sum()), *ranks, loss, float(len(model))]
+        if not np.isfinite(p).all():
+            raise DivergedError("a prediction is not finite")
+        measured = {"accuracy": 0.0, "auc": 0.0} | evaluate(self.loss, p, label, weight)
+        if not np.isfinite(measured["loss"]):
+            raise DivergedError("the loss is not finite")
+        figures = (measured[name] for name in ("accuracy", "auc", "loss"))
+        return [float(weight.sum()), *figures, float(len(model))]
 
     def _score(self, setting: Setting, folds: list[list[float] | None]) -> Score:
         if any(fold is None for fold in folds):
@@ -271,13 +267,7 @@ def good(score: Score, metric: str) -> float:
 
 def trained(examples: Sequence[Batch], setting: Setting, loss: Any) -> Learner:
     """A learner that went over all the examples with one setting."""
-    learner = setting.learner(loss)
-    for _ in range(setting.passes):
-        for batch in examples:
-            learner.learn(batch)
-        learner.next_pass()
-    learner.cooldown(setting.cooldown)
-    return learner
+    return fit(setting.learner(loss), examples, setting.passes, setting.cooldown)
 
 
 class _Folds:

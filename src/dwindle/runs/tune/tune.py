@@ -1,23 +1,22 @@
-"""From data to the sparsest model that is about as good as the best: behind ``dwindle tune``."""
+"""Tuning: from data to the sparsest model that is about as good as the best."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 import numpy as np
 import xxhash
 
-from dwindle._base.errors import DataError
-from dwindle._base.files import check_apart
+from dwindle._base.errors import DataError, UsageError
+from dwindle._base.files import check_apart, check_folder
 from dwindle._base.text import counted
 from dwindle._base.threads import cores
-from dwindle.algorithm.by_name import schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.data.cache import Cache
 from dwindle.data.formats.block import Parsed, blaming
 from dwindle.data.labels import Labels
@@ -25,18 +24,19 @@ from dwindle.data.stream import Position, ReadOptions, once_only, read, size, so
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.journal import Journal
-from dwindle.runs.progress_table import Row
-from dwindle.runs.train import Interrupted, Summary, TrainSettings, train
+from dwindle.runs.observer import Observer, Stopped
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import Summary, train
 from dwindle.runs.tune.grid import Grid, Setting
-from dwindle.runs.tune.search import Found, Search, Stopped
+from dwindle.runs.tune.search import Found, Search
 
 
-@dataclass
+@dataclass(kw_only=True)
 class TuneSettings:
     """What to try, and what is wanted of the model."""
 
     grid: Grid = field(default_factory=Grid)
-    loss: Any = None  # by the labels
+    fixed: LearnerSettings = field(default_factory=LearnerSettings)  # what the grid does not vary
     metric: str | None = None  # accuracy if labels are of two classes, else the loss
     folds: int = 10
     tolerance: float = 0.01
@@ -46,130 +46,85 @@ class TuneSettings:
     jobs: int | None = None  # as many as there are cores
 
     def search(self, loss: Any) -> Search:
-        """What finds the setting."""
-        return Search(loss, self.grid, self.metric, self.folds, self.tolerance, self.keep)
+        """Make the search for the best setting."""
+        how = (self.metric, self.folds, self.tolerance, self.keep, self.fixed)
+        return Search(loss, self.grid, *how)
 
     def training(self, setting: Setting) -> TrainSettings:
-        """What makes the model with a setting."""
-        shrinkage = setting.shrinkage, setting.gravity, setting.truncate_every, setting.threshold
-        update = update_called(setting.update)
+        """Return the settings that train the model with a setting."""
+        run = setting.settings(self.fixed)
         return TrainSettings(
-            loss=self.loss,
-            shrinkage=shrinkage_called(*shrinkage),
-            update=update,
-            learning_rate=schedule_of(update, setting.learning_rate, 0.0, setting.pass_decay),
-            passes=setting.passes,
-            cooldown=setting.cooldown,
-            keep=self.keep,
+            **{name: getattr(run, name) for name in options_of(run)} | {"keep": self.keep},
             skip_bad=self.skip_bad,
             reading=self.reading,
         )
 
     def check(self) -> None:
         """Refuse what no search could use."""
-        self.search(Logistic() if self.loss is None else self.loss).check()
+        loss = self.fixed.ingredients().loss
+        self.search(Logistic() if loss is None else loss).check()
         if self.jobs is not None and self.jobs < 1:
-            raise ValueError(f"jobs must be 1 or more, got {self.jobs}")
+            raise UsageError(f"jobs must be 1 or more, got {self.jobs}")
 
 
 @dataclass
 class Tuned:
-    """What was found, and what the training with it came to."""
+    """What was found, and the outcome of the training with it."""
 
     found: Found
     summary: Summary
 
 
-class Halted(Exception):  # noqa: N818  (it is not an error)
-    """The search was asked to stop; its journal, if anything is finished, lets it go on."""
-
-    def __init__(self, journal: Path | None) -> None:
-        super().__init__(str(journal))
-        self.journal = journal
-
-
 def tune(
     paths: Sequence[str],
     model_path: str | os.PathLike[str],
-    tuning: TuneSettings | None = None,
+    settings: TuneSettings | None = None,
     *,
-    on_batch: Callable[[Position], None] = lambda _: None,
-    on_run: Callable[[int, int], None] = lambda _done, _all: None,
-    on_found: Callable[[Found], None] = lambda _: None,
-    on_row: Callable[[Row], None] = lambda _: None,
-    on_note: Callable[[str], None] = warn,
-    stopping: Callable[[], bool] = lambda: False,
+    observer: Observer | None = None,
 ) -> Tuned:
-    """Find the setting by cross-validation, then learn from all the data with it.
+    """Find the best setting by cross-validation, then learn from all the data with it.
 
-    The model is the one that `train` writes with that setting, to the bit. ``on_batch`` is called
-    with the place in the data while it is read, ``on_run`` with how many runs of the search are
-    made, of how many, ``on_found`` before the training, ``on_row`` in it, and ``on_note`` with what
-    a user should know.
-
-    What the search has finished stands in a journal beside the model until the model is written.
-    When ``stopping`` says so, `Halted` is raised; called again, it goes on from the journal.
+    The model is the one that `train` writes with that setting, to the bit. What the search has
+    finished stands in a journal beside the model until the model is written. When the observer
+    says so, `Stopped` is raised; called again, the search goes on from the journal.
     """
-    tuning = tuning or TuneSettings()
-    tuning.check()
+    settings, observer = settings or TuneSettings(), observer or Observer()
+    settings.check()
     target = Path(model_path)
-    if not target.absolute().parent.is_dir():
-        raise DataError(f"{target}: there is no folder {target.parent} to write to")
+    check_folder(target)
     check_apart(target, sources(paths))
     if once_only(paths):
         raise DataError("a pipe can be read only once, and tuning reads the data twice: use a file")
-    path = target.with_name(target.name + ".tuning")
+    journal = target.with_name(target.name + ".tuning")
     try:
-        found = _found(paths, path, tuning, on_batch, on_run, on_note, stopping)
-        on_found(found)
-        training = tuning.training(found.chosen.setting)
-        summary = train(
-            paths,
-            target,
-            training,
-            on_row=on_row,
-            on_batch=on_batch,
-            on_note=on_note,
-            stopping=stopping,
-        )
-    except Stopped:
-        raise Halted(path if path.exists() else None) from None
-    except Interrupted as interrupted:
-        if interrupted.checkpoint is not None:
-            interrupted.checkpoint.unlink()  # it is one run of many, and is made anew
-        raise Halted(path) from None
-    path.unlink(missing_ok=True)
+        found = _found(paths, journal, settings, observer)
+        observer.found(found)
+        chosen = settings.training(found.chosen.setting)
+        summary = train(paths, target, chosen, observer=observer)
+    except Stopped as stopped:
+        if stopped.resume_from is not None:
+            stopped.resume_from.unlink()  # a checkpoint of one run of many, which is made anew
+        raise Stopped(journal if journal.exists() else None) from None
+    journal.unlink(missing_ok=True)
     return Tuned(found, summary)
 
 
-def _found(
-    paths: Sequence[str],
-    path: Path,
-    tuning: TuneSettings,
-    on_batch: Callable[[Position], None],
-    on_run: Callable[[int, int], None],
-    on_note: Callable[[str], None],
-    stopping: Callable[[], bool],
-) -> Found:
-    """What the search comes to, with its journal at ``path``."""
+def _found(paths: Sequence[str], path: Path, settings: TuneSettings, observer: Observer) -> Found:
+    """Search, with the journal at ``path``."""
     with closing(Cache()) as cache:
-        loss = _fill(cache, paths, tuning, on_batch, stopping)
+        loss = _fill(cache, paths, settings, observer)
         examples = [parsed.batch for parsed in cache.read()]
         if len(set[float]().union(*map(Labels().found, examples))) < 2:
-            on_note("all labels are the same: there is nothing to tell apart")
-        journal = Journal(path, _about(examples, loss, tuning))
+            observer.note("all labels are the same: there is nothing to tell apart")
+        journal = Journal(path, _about(examples, loss, settings))
         if len(journal):
-            on_note(f"going on: {counted(len(journal), 'run')} found finished in {path}")
-        return tuning.search(loss).run(
-            examples,
-            jobs=tuning.jobs or cores(),
-            journal=journal,
-            on_run=on_run,
-            stopping=stopping,
-        )
+            observer.note(f"going on: {counted(len(journal), 'run')} found finished in {path}")
+        search = settings.search(loss)
+        jobs = settings.jobs or cores()
+        return search.run(examples, jobs=jobs, journal=journal, observer=observer)
 
 
-def _about(examples: Sequence[Batch], loss: Any, tuning: TuneSettings) -> dict[str, Any]:
+def _about(examples: Sequence[Batch], loss: Any, settings: TuneSettings) -> dict[str, Any]:
     """All that decides what a run of a given name comes to.
 
     What else is asked for may change: other rates, gravities and passes are other runs, and the
@@ -179,24 +134,24 @@ def _about(examples: Sequence[Batch], loss: Any, tuning: TuneSettings) -> dict[s
         "dwindle": version("dwindle"),
         "data": _digest(examples),
         "loss": repr(loss),
-        "folds": tuning.folds,
-        "keep": tuning.keep,
+        "folds": settings.folds,
+        "keep": settings.keep,
+        "fixed": {k: repr(getattr(settings.fixed, k)) for k in options_of(LearnerSettings)},
     }
 
 
 def _fill(
     cache: Cache,
     paths: Sequence[str],
-    tuning: TuneSettings,
-    on_batch: Callable[[Position], None],
-    stopping: Callable[[], bool],
+    settings: TuneSettings,
+    observer: Observer,
 ) -> Any:
     """Parse the data into the cache, labels as the loss wants them; returns the loss."""
-    labels, loss = Labels(), tuning.loss
+    labels, loss = Labels(), settings.fixed.ingredients().loss
     total, done = size(paths), 0
-    on_batch(Position(0, 0, total))
-    for parsed in read(paths, tuning.reading):
-        parsed.n_bad(skip_bad=tuning.skip_bad)
+    observer.position(Position(0, 0, total))
+    for parsed in read(paths, settings.reading):
+        parsed.n_bad(skip_bad=settings.skip_bad)
         if loss is None and labels.found(parsed.batch):
             loss = labels.loss_for(parsed.batch)
         if loss is not None:
@@ -204,8 +159,8 @@ def _fill(
         if cache.fault is not None:
             break
         done += parsed.batch.n_examples
-        on_batch(Position(done, parsed.end, total))
-        if stopping():
+        observer.position(Position(done, parsed.end, total))
+        if observer.should_stop():
             raise Stopped
     cache.finish()
     if cache.fault is not None:

@@ -1,0 +1,229 @@
+"""The one table of a learner's settings: name, type, default, bound, help, and what each builds.
+
+The command line's options, the estimators' parameters, the grid of a search, what ``--resume``
+compares and the command that ``dwindle tune`` prints all derive from it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dwindle._base.errors import UsageError
+from dwindle.algorithm.losses import (
+    ClippedSquared,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Quantile,
+    Squared,
+)
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
+from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain, usual_rate
+
+# The ingredients by the name that users give them.
+LOSSES: dict[str, Any] = {
+    "logistic": Logistic,
+    "squared": Squared,
+    "hinge": Hinge,
+    "clipped-squared": ClippedSquared,
+    "quantile": Quantile,
+    "huber": Huber,
+    "poisson": Poisson,
+}
+SHRINKAGES: dict[str, Any] = {
+    "truncation": Truncation,
+    "rounding": Rounding,
+    "subgradient": Subgradient,
+    "none": NoShrinkage,
+}
+UPDATES: dict[str, Any] = {
+    "adaptive": Adaptive,
+    "plain": Plain,
+    "averaged": Averaged,
+    "ftrl": FTRL,
+    "rda": RDA,
+}
+FAMILIES = {"loss": LOSSES, "shrinkage": SHRINKAGES, "update": UPDATES}
+AUTO = "auto"  # the loss that suits the labels
+
+
+class Option(NamedTuple):
+    """What is known of a setting beside its name, type and default."""
+
+    help: str
+    short: str = ""  # one letter on the command line
+    kind: Any = float  # how its text is read
+    choices: tuple[str, ...] = ()
+    least: int | None = None  # of a whole number
+    default_text: str = ""  # in words, where the value does not say it
+    metavar: str | None = None
+
+
+def option(default: Any, help_: str, **about: Any) -> Any:
+    """Declare a setting: its default, its help, and more of `Option`."""
+    return field(default=default, metadata={"option": Option(help_, **about)})
+
+
+def options_of(settings: Any) -> dict[str, Option]:
+    """List the options of a class of settings, in order."""
+    found = ((each.name, each.metadata.get("option")) for each in fields(settings))
+    return {name: about for name, about in found if about is not None}
+
+
+def default_of(settings: Any, name: str) -> Any:
+    """Return the default of a setting."""
+    return next(each.default for each in fields(settings) if each.name == name)
+
+
+class Ingredients(NamedTuple):
+    """What a learner is made of. The loss is None if the labels are to decide."""
+
+    loss: Any
+    shrinkage: Any
+    update: Any
+    schedule: Schedule
+
+
+@dataclass(kw_only=True, eq=False)
+class LearnerSettings:
+    """The settings of a learner.
+
+    An ingredient is given by its name, with its parameters as settings of their own, or as the
+    object itself: ``shrinkage="truncation", gravity=0.1`` is ``shrinkage=Truncation(0.1)``.
+    """
+
+    loss: Any = option(
+        AUTO,
+        "Loss function; auto chooses by the labels: logistic for two classes, else squared.",
+        kind=str,
+        choices=(AUTO, *LOSSES),
+    )
+    margin: float | None = option(None, "Margin of the hinge loss.", default_text="1")
+    tau: float | None = option(
+        None, "Quantile that the quantile loss predicts.", default_text="0.5"
+    )
+    delta: float | None = option(
+        None, "Where the Huber loss turns from square to line.", default_text="1"
+    )
+    shrinkage: Any = option(
+        "truncation", "How weights are pulled to zero.", kind=str, choices=tuple(SHRINKAGES)
+    )
+    gravity: float = option(0.0, "Strength of the pull to zero (the paper's g).", short="g")
+    truncate_every: int = option(
+        1, "Pull at every K-th example, K times as hard.", short="K", kind=int
+    )
+    threshold: float | None = option(
+        None, "Pull only weights up to this size (the paper's theta).", default_text="all weights"
+    )
+    update: Any = option(
+        "adaptive",
+        "Update rule: adaptive (a learning rate per feature), plain (the paper's), averaged "
+        "(plain, returning the mean of all weights), ftrl (FTRL-Proximal) or rda (dual averaging).",
+        kind=str,
+        choices=tuple(UPDATES),
+    )
+    beta: float | None = option(
+        None,
+        "Damping of the first steps, for adaptive, ftrl and rda.",
+        default_text="0.2 if adaptive, else 1",
+    )
+    learning_rate: Any = option(
+        None, "Learning rate.", short="l", default_text="0.6 if adaptive, else 0.3"
+    )
+    power_t: float = option(0.0, "The learning rate falls as 1/t^power_t.")
+    initial_t: float = option(1.0, "The t that the fall begins with: larger delays it.")
+    pass_decay: float = option(1.0, "Factor of the learning rate after each pass.")
+    intercept: bool = option(True, "Learn a constant term, which is never shrunk.", kind=bool)
+    normalize: bool = option(
+        False,
+        "Divide predictions by the root of the number of features, as in the paper's section 5.",
+        kind=bool,
+    )
+    max_live: int | None = option(
+        None,
+        "Budget: never more than N live features; the least valuable are evicted.",
+        kind=int,
+        least=1,
+        metavar="N",
+    )
+
+    def ingredients(self) -> Ingredients:
+        """Build what these settings name; refuse a setting that its ingredient does not have."""
+        loss, shrinkage, update = map(self._ingredient, FAMILIES)
+        return Ingredients(loss, shrinkage, update, self._schedule(update))
+
+    def check(self) -> None:
+        """Refuse, by name, whole numbers that no run could use; ingredients check themselves."""
+        for name, about in options_of(self).items():
+            value = getattr(self, name)
+            if about.least is None or value is None or isinstance(value, str):
+                continue
+            if not isinstance(value, int | np.integer) or value < about.least:
+                raise UsageError(
+                    f"{name} must be a whole number, {about.least} or more, got {value!r}"
+                )
+
+    def _ingredient(self, family: str) -> Any:
+        """Build the loss, shrinkage or update: by its name and parameters, or as it is given."""
+        known, chosen = FAMILIES[family], getattr(self, family)
+        own: tuple[str, ...] = ()
+        if isinstance(chosen, str) and chosen != AUTO:
+            if chosen not in known:
+                allowed = ", ".join(options_of(self)[family].choices)
+                raise UsageError(f"{family} must be one of {allowed}, got {chosen!r}")
+            own = known[chosen]._fields
+        self._refuse_strange(family, own)
+        if not isinstance(chosen, str) or chosen == AUTO:
+            return None if isinstance(chosen, str) else chosen
+        given = {name: getattr(self, name) for name in own if getattr(self, name) is not None}
+        missing = set(own) - given.keys() - known[chosen]._field_defaults.keys()
+        if missing:
+            raise UsageError(f"{family} {chosen} needs a {min(missing)}")
+        return known[chosen](**given)
+
+    def _refuse_strange(self, family: str, own: tuple[str, ...]) -> None:
+        """Refuse parameters that are set though the chosen ingredient does not have them."""
+        for name in dict.fromkeys(f for each in FAMILIES[family].values() for f in each._fields):
+            value = getattr(self, name)
+            if name not in own and value != default_of(self, name):
+                having = [key for key, each in FAMILIES[family].items() if name in each._fields]
+                raise UsageError(
+                    f"{name} is a setting of {family} {' or '.join(having)}, "
+                    f"not of {getattr(self, family)}: got {value!r}"
+                )
+
+    def _schedule(self, update: Any) -> Schedule:
+        if isinstance(self.learning_rate, Schedule):
+            return self.learning_rate
+        rate = usual_rate(update) if self.learning_rate is None else self.learning_rate
+        return Schedule(rate, self.power_t, self.initial_t, self.pass_decay)
+
+
+def settings_of(ingredients: Ingredients) -> dict[str, Any]:
+    """Name the settings that build these ingredients: the inverse of `LearnerSettings.ingredients`.
+
+    >>> settings_of(Ingredients(Quantile(0.9), Rounding(0.1), Plain(), Schedule(0.3, 0.5)))
+    {'loss': 'quantile', 'tau': 0.9, 'shrinkage': 'rounding', 'threshold': 0.1, \
+'update': 'plain', 'power_t': 0.5}
+    """
+    found: dict[str, Any] = {}
+    for family in FAMILIES:
+        found |= _named(family, getattr(ingredients, family))
+    schedule = ingredients.schedule._asdict()
+    if schedule["learning_rate"] == usual_rate(ingredients.update):
+        schedule["learning_rate"] = None
+    return found | {k: v for k, v in schedule.items() if v != default_of(LearnerSettings, k)}
+
+
+def _named(family: str, ingredient: Any) -> dict[str, Any]:
+    """Name an ingredient and its parameters, those that are not the default."""
+    for name, cls in FAMILIES[family].items():
+        if type(ingredient) is cls:
+            usual: Mapping[str, Any] = cls._field_defaults
+            own = ingredient._asdict()
+            return {family: name} | {k: v for k, v in own.items() if v != usual.get(k)}
+    return {family: AUTO if ingredient is None else ingredient}

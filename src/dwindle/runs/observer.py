@@ -1,0 +1,45 @@
+"""What a run tells while it goes on, and how it is asked to stop."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
+    from dwindle.data.stream import Position
+    from dwindle.runs.loop import Pass
+    from dwindle.runs.progress_table import Row
+
+
+class Observer:
+    """Hears how a run goes; override what is of interest."""
+
+    def position(self, position: "Position") -> None:
+        """Called at the beginning and after each batch with the place in the data."""
+
+    def row(self, row: "Row") -> None:
+        """Called at 1, 2, 4, 8, ... examples with a row of the progress table."""
+
+    def pass_ended(self, result: "Pass") -> None:
+        """Called after each pass if there is a holdout."""
+
+    def runs(self, done: int, total: int) -> None:
+        """Called when a run of a search is finished: so many, of so many."""
+
+    def found(self, found: Any) -> None:
+        """Called with the result of a search (`runs.tune.search.Found`), before the training."""
+
+    def note(self, text: str) -> None:
+        """Called with what a user should know though the run goes on."""
+        warn(text, stacklevel=2)
+
+    def should_stop(self) -> bool:
+        """Asked after each batch: True writes a checkpoint or journal and raises `Stopped`."""
+        return False
+
+
+class Stopped(Exception):  # noqa: N818  (it is not an error)
+    """A run was asked to stop. ``resume_from`` is the file that lets it go on, if there is one."""
+
+    def __init__(self, resume_from: Path | None = None) -> None:
+        super().__init__("nothing to resume from" if resume_from is None else str(resume_from))
+        self.resume_from = resume_from

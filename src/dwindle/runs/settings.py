@@ -1,0 +1,107 @@
+"""The settings of a run, in the one table that `algorithm.settings` begins.
+
+Importing it imports no compiler, so that ``--help`` and bad usage are answered at once.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dwindle._base.errors import UsageError
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.settings import (
+    FAMILIES,
+    LearnerSettings,
+    default_of,
+    option,
+    options_of,
+)
+
+if TYPE_CHECKING:
+    from dwindle.data.stream import ReadOptions
+
+
+def _read_options() -> "ReadOptions":
+    from dwindle.data.stream import ReadOptions  # noqa: PLC0415  (it imports Arrow)
+
+    return ReadOptions()
+
+
+def number_or_file(text: str) -> int | str:
+    """Read ``N|FILE``: every N-th example, or a file."""
+    return int(text) if text.isdecimal() else text
+
+
+def interval(text: str) -> Callable[[float, int], bool]:
+    """Read ``60s`` or a number of examples; returns a question to ask after each batch."""
+    try:
+        if text.endswith("s"):
+            pause = float(text[:-1])
+            return lambda seconds, _examples: seconds >= pause
+        count = int(text)
+    except ValueError:
+        raise UsageError(
+            f"checkpoint_every: expected seconds like 60s or a number of examples, got {text!r}"
+        ) from None
+    return lambda _seconds, examples: examples >= count
+
+
+@dataclass(kw_only=True, eq=False)
+class RunSettings(LearnerSettings):
+    """How to learn, how often to go over the data, and what to keep."""
+
+    passes: int = option(1, "Number of passes over the data.", kind=int, least=1)
+    cooldown: int = option(
+        0,
+        "Steps at the end in which gravity goes on without examples, so that it also reaches what "
+        "the last examples brought.",
+        kind=int,
+        least=0,
+    )
+    holdout: Any = option(
+        None,
+        "Measure after each pass on every N-th example, which is then not learned from, or on a "
+        "file, and write the model of the best pass.",
+        kind=number_or_file,
+        least=2,
+        metavar="N|FILE",
+    )
+    patience: int = option(
+        3,
+        "With a holdout: stop after N passes in a row that did not improve its loss.",
+        kind=int,
+        least=1,
+    )
+    keep: int | None = option(
+        None, "Keep only the N heaviest features in the model.", kind=int, least=0, metavar="N"
+    )
+
+
+@dataclass(kw_only=True)
+class TrainSettings(RunSettings):
+    """The settings of `train`."""
+
+    skip_bad: bool = False
+    checkpoint_every: Callable[[float, int], bool] | None = option(
+        None,
+        "Write a checkpoint every 60 seconds, say, or every N examples.",
+        kind=interval,
+        metavar="60s|N",
+    )  # is asked with the seconds and examples since the last one
+    reading: "ReadOptions" = field(default_factory=_read_options)
+
+
+def complete(settings: LearnerSettings, earlier: Mapping[str, Any], given: Collection[str]) -> None:
+    """Take from an earlier run the settings that were not given.
+
+    The settings of one ingredient are taken together: who gives a shrinkage gives its gravity.
+    """
+    together = [
+        {family, *(name for cls in known.values() for name in cls._fields)}
+        for family, known in FAMILIES.items()
+    ]
+    together.append(set(Schedule._fields))
+    for name in options_of(settings):
+        group: set[str] = next((each for each in together if name in each), {name})
+        if not group & set(given):
+            setattr(settings, name, earlier.get(name, default_of(settings, name)))
