@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dwindle._base.errors import DataError, DivergedError, UsageError
+    from dwindle._base.errors import DataError, DivergedError, SettingError
     from dwindle.algorithm.losses import (
         ClippedSquared,
         Hinge,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Where each public name is defined. It is imported when first asked for, so that `import dwindle`
 # costs nothing, and no Numba.
 _HOMES = {
-    "_base.errors": ("DataError", "DivergedError", "UsageError"),
+    "_base.errors": ("DataError", "DivergedError", "SettingError"),
     "algorithm.losses": (
         *("ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson", "Quantile", "Squared"),
     ),
@@ -98,6 +98,7 @@ __all__ = [
     "ReadOptions",
     "Rounding",
     "Schedule",
+    "SettingError",
     "Squared",
     "Stopped",
     "Subgradient",
@@ -106,7 +107,6 @@ __all__ = [
     "TruncatedGradientRegressor",
     "Truncation",
     "TuneSettings",
-    "UsageError",
     "accuracy",
     "auc",
     "batch_of",

@@ -18,5 +18,5 @@ class DivergedError(_AboutExampleError, ArithmeticError):
     """The weights ran away: a prediction is no longer a finite number."""
 
 
-class UsageError(ValueError):
+class SettingError(ValueError):
     """A setting, or a combination of settings, that cannot be used; the message says why."""

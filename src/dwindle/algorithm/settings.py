@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dwindle._base.errors import UsageError
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import (
     ClippedSquared,
     Hinge,
@@ -163,7 +163,7 @@ class LearnerSettings:
             if about.least is None or value is None or isinstance(value, str):
                 continue
             if not isinstance(value, int | np.integer) or value < about.least:
-                raise UsageError(
+                raise SettingError(
                     f"{name} must be a whole number, {about.least} or more, got {value!r}"
                 )
 
@@ -174,7 +174,7 @@ class LearnerSettings:
         if isinstance(chosen, str) and chosen != AUTO:
             if chosen not in known:
                 allowed = ", ".join(options_of(self)[family].choices)
-                raise UsageError(f"{family} must be one of {allowed}, got {chosen!r}")
+                raise SettingError(f"{family} must be one of {allowed}, got {chosen!r}")
             own = known[chosen]._fields
         self._refuse_strange(family, own)
         if not isinstance(chosen, str) or chosen == AUTO:
@@ -182,7 +182,7 @@ class LearnerSettings:
         given = {name: getattr(self, name) for name in own if getattr(self, name) is not None}
         missing = set(own) - given.keys() - known[chosen]._field_defaults.keys()
         if missing:
-            raise UsageError(f"{family} {chosen} needs a {min(missing)}")
+            raise SettingError(f"{family} {chosen} needs a {min(missing)}")
         return known[chosen](**given)
 
     def _refuse_strange(self, family: str, own: tuple[str, ...]) -> None:
@@ -191,7 +191,7 @@ class LearnerSettings:
             value = getattr(self, name)
             if name not in own and value != default_of(self, name):
                 having = [key for key, each in FAMILIES[family].items() if name in each._fields]
-                raise UsageError(
+                raise SettingError(
                     f"{name} is a setting of {family} {' or '.join(having)}, "
                     f"not of {getattr(self, family)}: got {value!r}"
                 )

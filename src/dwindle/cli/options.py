@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from dwindle._base.errors import DataError, DivergedError, UsageError
+from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle.algorithm.settings import default_of, options_of
 
 FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
@@ -136,7 +136,9 @@ def separated(settings: type, name: str, text: str) -> tuple[Any, ...]:
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
         option = name.replace("_", "-")
-        raise UsageError(f"--{option}: expected {what} separated by commas, got {text!r}") from None
+        raise SettingError(
+            f"--{option}: expected {what} separated by commas, got {text!r}"
+        ) from None
 
 
 def taken(settings: type, options: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +234,7 @@ def told_in_one_line(command: Function) -> Function:
         except (DataError, DivergedError, OSError) as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(1)
-        except UsageError as error:
+        except SettingError as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(2)
 

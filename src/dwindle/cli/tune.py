@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dwindle._base.errors import UsageError
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.cli.options import (
     Command,
@@ -119,7 +119,7 @@ def _share(text: str) -> float:
     try:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        raise UsageError(f"--tolerance: expected a share like 1% or 0.01, got {text!r}") from None
+        raise SettingError(f"--tolerance: expected a share like 1% or 0.01, got {text!r}") from None
 
 
 class Picture:
@@ -136,21 +136,21 @@ class Picture:
         if not self.wanted:
             return
         if self.path.absolute() == self.model.absolute():
-            raise UsageError(f"--picture: {self.path} is the model: name another file")
+            raise SettingError(f"--picture: {self.path} is the model: name another file")
         from dwindle._base.files import check_apart
         from dwindle.data.stream import sources
 
         check_apart(self.path, sources(paths))
         if self.asked:
             if not self.path.absolute().parent.is_dir():
-                raise UsageError(f"--picture: there is no folder {self.path.parent} to write to")
+                raise SettingError(f"--picture: there is no folder {self.path.parent} to write to")
             if not _matplotlib():
-                raise UsageError(f"--picture needs matplotlib: {INSTALL}")
+                raise SettingError(f"--picture needs matplotlib: {INSTALL}")
             from matplotlib.backend_bases import FigureCanvasBase
 
             if self.path.suffix[1:] not in FigureCanvasBase.filetypes:
                 known = ", ".join(FigureCanvasBase.filetypes)
-                raise UsageError(
+                raise SettingError(
                     f"--picture: expected a name that ends in one of {known}, got {self.path}"
                 )
 

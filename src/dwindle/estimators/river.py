@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from river import base
 
-from dwindle._base.errors import DataError, UsageError
+from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.losses import (
     Logistic,
     Squared,
@@ -35,7 +35,7 @@ class TruncatedGradient(base.Estimator, LearnerSettings):
     def __post_init__(self) -> None:
         self.learner = make_learner(self, self._default)
         if is_classification(self.learner.loss) != is_classification(self._default):
-            raise UsageError(f"{self.loss!r} is not a loss of a {type(self).__name__}")
+            raise SettingError(f"{self.loss!r} is not a loss of a {type(self).__name__}")
 
     def _do(self, work: Callable[..., float], x: Mapping[Any, Any], *args: float) -> float:
         """Learn or predict; if the names are not strings, which River's need not be, by strings."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dwindle._base.errors import UsageError
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import (
     FAMILIES,
@@ -40,7 +40,7 @@ def interval(text: str) -> Callable[[float, int], bool]:
             return lambda seconds, _examples: seconds >= pause
         count = int(text)
     except ValueError:
-        raise UsageError(
+        raise SettingError(
             f"checkpoint_every: expected seconds like 60s or a number of examples, got {text!r}"
         ) from None
     return lambda _seconds, examples: examples >= count

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dwindle._base.errors import UsageError
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import Squared
 from dwindle.algorithm.settings import UPDATES, LearnerSettings, options_of
 from dwindle.algorithm.shrinkage import Truncation
@@ -74,7 +74,7 @@ class Grid(NamedTuple):
         """Refuse values that no run could use."""
         for name, values in self._asdict().items():
             if values is not None and not values:
-                raise UsageError(f"{name} must have a value to try")
+                raise SettingError(f"{name} must have a value to try")
             for value in values or ():
                 given = Setting()._replace(**{name: value})
                 if given.shrinkage == "rounding":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from dwindle._base.errors import DataError, UsageError
+from dwindle._base.errors import DataError, SettingError
 from dwindle._base.files import check_apart, check_folder
 from dwindle._base.text import counted
 from dwindle._base.threads import cores
@@ -64,7 +64,7 @@ class TuneSettings:
         loss = self.fixed.ingredients().loss
         self.search(Logistic() if loss is None else loss).check()
         if self.jobs is not None and self.jobs < 1:
-            raise UsageError(f"jobs must be 1 or more, got {self.jobs}")
+            raise SettingError(f"jobs must be 1 or more, got {self.jobs}")
 
 
 @dataclass
