@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dwindle._base.errors import DataError, DivergedError
+    from dwindle._base.errors import DataError, DivergedError, SettingError
     from dwindle.algorithm.losses import (
         ClippedSquared,
         Hinge,
@@ -46,6 +46,7 @@ _HOME = {
     "RDA": "algorithm.updates",
     "Rounding": "algorithm.shrinkage",
     "Schedule": "algorithm.schedules",
+    "SettingError": "_base.errors",
     "Squared": "algorithm.losses",
     "Subgradient": "algorithm.shrinkage",
     "TruncatedGradientClassifier": "estimators.classifier",
@@ -76,6 +77,7 @@ __all__ = [
     "Quantile",
     "Rounding",
     "Schedule",
+    "SettingError",
     "Squared",
     "Subgradient",
     "TruncatedGradientClassifier",

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import (
     ClippedSquared,
     Hinge,
@@ -56,7 +57,7 @@ def shrinkage_called(name: Any, gravity: float, every: int, threshold: float | N
         return name
     kind = _called(name, SHRINKAGES, "shrinkage")
     if kind is Rounding and threshold is None:
-        raise ValueError("shrinkage rounding needs a threshold")
+        raise SettingError("shrinkage rounding needs a threshold")
     given = {
         "gravity": gravity,
         "truncate_every": every,
@@ -86,7 +87,7 @@ def update_called(name: Any, *, average: bool = False) -> Any:
     if not average:
         return update
     if not isinstance(update, Plain):
-        raise ValueError(  # noqa: TRY004  (it is the pair that does not fit)
+        raise SettingError(
             f"average is Theorem 3.2's mean of the plain update: say update='plain', got {name!r}"
         )
     return Averaged()
@@ -129,7 +130,7 @@ def _called(name: Any, known: dict[str, Any], role: str) -> Any:
     if not isinstance(name, str):
         return name
     if name not in known:
-        raise ValueError(f"{role} must be one of {', '.join(known)}, got {name!r}")
+        raise SettingError(f"{role} must be one of {', '.join(known)}, got {name!r}")
     return known[name]
 
 

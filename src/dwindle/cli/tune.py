@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.by_name import LOSSES, METRICS, loss_called
 from dwindle.cli.options import asked_to_stop, data, features, reading, told_in_one_line
 from dwindle.cli.report import screen
@@ -136,7 +137,9 @@ def _several(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
         option = name.replace("_", "-")
-        raise ValueError(f"--{option}: expected {what} separated by commas, got {text!r}") from None
+        raise SettingError(
+            f"--{option}: expected {what} separated by commas, got {text!r}"
+        ) from None
 
 
 def _share(text: str) -> float:
@@ -144,7 +147,7 @@ def _share(text: str) -> float:
     try:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        raise ValueError(f"--tolerance: expected a share like 1% or 0.01, got {text!r}") from None
+        raise SettingError(f"--tolerance: expected a share like 1% or 0.01, got {text!r}") from None
 
 
 class Picture:
@@ -161,21 +164,21 @@ class Picture:
         if not self.wanted:
             return
         if self.path.absolute() == self.model.absolute():
-            raise ValueError(f"--picture: {self.path} is the model: name another file")
+            raise SettingError(f"--picture: {self.path} is the model: name another file")
         from dwindle._base.files import check_apart
         from dwindle.data.stream import sources
 
         check_apart(self.path, sources(paths))
         if self.asked:
             if not self.path.absolute().parent.is_dir():
-                raise ValueError(f"--picture: there is no folder {self.path.parent} to write to")
+                raise SettingError(f"--picture: there is no folder {self.path.parent} to write to")
             if not _matplotlib():
-                raise ValueError(f"--picture needs matplotlib: {INSTALL}")
+                raise SettingError(f"--picture needs matplotlib: {INSTALL}")
             from matplotlib.backend_bases import FigureCanvasBase
 
             if self.path.suffix[1:] not in FigureCanvasBase.filetypes:
                 known = ", ".join(FigureCanvasBase.filetypes)
-                raise ValueError(
+                raise SettingError(
                     f"--picture: expected a name that ends in one of {known}, got {self.path}"
                 )
 

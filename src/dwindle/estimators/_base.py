@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.data.stream import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
@@ -185,7 +185,7 @@ class TruncatedGradient(HasColumns):
         """Learn anew from all the rows."""
         self._check()
         if self.early_stopping and isinstance(self.holdout, str):
-            raise ValueError(f"holdout must be a number for a matrix, got {self.holdout!r}")
+            raise SettingError(f"holdout must be a number for a matrix, got {self.holdout!r}")
         batch, y, weight, number = self._present(X, y, sample_weight, reset=True)
         if len(y) == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn from")
@@ -260,7 +260,7 @@ class TruncatedGradient(HasColumns):
         for name, then in self._made_of.items():
             now = getattr(self, name)
             if now is not then and now != then:
-                raise ValueError(
+                raise SettingError(
                     f"{name} was {then!r} when the learning began, and now it is {now!r}: "
                     "set it back, or begin anew with fit"
                 )
@@ -288,7 +288,7 @@ class TruncatedGradient(HasColumns):
             if (name == "keep" and value is None) or (name == "holdout" and isinstance(value, str)):
                 continue
             if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+                raise SettingError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
     def _restored(self, panel: Panel, metadata: Mapping[str, Any]) -> Self:
         """It predicts as the models of a file do, which says these metadata."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from river import base
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import (
     Logistic,
@@ -54,7 +54,7 @@ class TruncatedGradient(base.Estimator):
         self.power_t = power_t
         chosen = self._default if loss == "auto" else loss_called(loss)
         if is_classification(chosen) != self._of_classes:
-            raise ValueError(f"{loss!r} is not a loss of a {type(self).__name__}")
+            raise SettingError(f"{loss!r} is not a loss of a {type(self).__name__}")
         rule = update_called(update, average=average)
         self.learner = Learner(
             chosen,

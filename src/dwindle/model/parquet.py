@@ -37,7 +37,7 @@ MOST_SMALL_TEXT = 2**31 - 1
 def write(
     path: str | os.PathLike[str], kind: str, columns: Mapping[str, Any], about: dict[str, Any]
 ) -> int:
-    """Write columns and metadata to a new file, which replaces ``path`` once whole; return its size."""
+    """Write columns and metadata; the new file replaces ``path`` once whole. Return its size."""
     table = pa.table({name: _array(values) for name, values in columns.items()})
     about = {"format": FORMAT, "kind": kind} | about
     about = json.loads(json.dumps(about))  # the digest is of what will be read back

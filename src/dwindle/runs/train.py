@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle._base.files import check_apart
 from dwindle._base.threads import Aside
 from dwindle.algorithm.losses import is_classification
@@ -87,14 +87,14 @@ class TrainSettings:
     def check(self) -> None:
         """Refuse what no run could use."""
         if isinstance(self.holdout, int) and self.holdout < 2:
-            raise ValueError(
+            raise SettingError(
                 "holdout must be a file, or 2 or more for one example in so many, "
                 f"got {self.holdout}"
             )
         for name, least in (("patience", 1), ("cooldown", 0)):
             value = getattr(self, name)
             if value < least:
-                raise ValueError(f"{name} must be {least} or more, got {value}")
+                raise SettingError(f"{name} must be {least} or more, got {value}")
 
 
 def train(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.by_name import UPDATES, schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Squared
 from dwindle.algorithm.shrinkage import Truncation
@@ -47,7 +48,7 @@ class Setting(NamedTuple):
         """Refuse what no run could use."""
         for name, least in (("passes", 1), ("cooldown", 0)):
             if getattr(self, name) < least:
-                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
+                raise SettingError(f"{name} must be {least} or more, got {getattr(self, name)}")
         self.learner(Squared())
 
     def learner(self, loss: Any) -> Learner:
@@ -75,7 +76,7 @@ class Grid(NamedTuple):
         """Refuse values that no run could use."""
         for name, values in self._asdict().items():
             if values is not None and not values:
-                raise ValueError(f"{name} must have a value to try")
+                raise SettingError(f"{name} must have a value to try")
             for value in values or ():
                 Setting(threshold=1.0)._replace(**{name: value}).check()
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, DivergedError
+from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle.algorithm.by_name import METRICS
 from dwindle.algorithm.losses import is_classification
 from dwindle.engine import kernels
@@ -82,18 +82,18 @@ class Search:
     def check(self) -> None:
         """Refuse what no search could use."""
         if self.folds < 2:
-            raise ValueError(f"folds must be 2 or more, got {self.folds}")
+            raise SettingError(f"folds must be 2 or more, got {self.folds}")
         if not 0 <= self.tolerance < 1:
-            raise ValueError(
+            raise SettingError(
                 f"tolerance must be 0 or more and below 1, got {self.tolerance} (1% is 0.01)"
             )
         if self.metric not in {None, *METRICS}:
-            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+            raise SettingError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
         if self.metric in {"accuracy", "auc"} and not self._ranks:
             name = type(self.loss).__name__
-            raise ValueError(f"metric {self.metric} needs labels of two classes, not {name}")
+            raise SettingError(f"metric {self.metric} needs labels of two classes, not {name}")
         if self.keep is not None and self.keep < 0:
-            raise ValueError(f"keep must be 0 or more, got {self.keep}")
+            raise SettingError(f"keep must be 0 or more, got {self.keep}")
         self.grid.check()
 
     def run(

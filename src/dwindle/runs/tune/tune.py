@@ -12,7 +12,7 @@ from warnings import warn
 import numpy as np
 import xxhash
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle._base.files import check_apart
 from dwindle._base.text import counted
 from dwindle._base.threads import cores
@@ -69,7 +69,7 @@ class TuneSettings:
         """Refuse what no search could use."""
         self.search(Logistic() if self.loss is None else self.loss).check()
         if self.jobs is not None and self.jobs < 1:
-            raise ValueError(f"jobs must be 1 or more, got {self.jobs}")
+            raise SettingError(f"jobs must be 1 or more, got {self.jobs}")
 
 
 @dataclass
