@@ -38,7 +38,7 @@ _HOME = {
     "FTRL": "algorithm.updates",
     "Hinge": "algorithm.losses",
     "Huber": "algorithm.losses",
-    "Learner": "engine.learner",
+    "Learner": "model.checkpoint",
     "Logistic": "algorithm.losses",
     "Plain": "algorithm.updates",
     "Poisson": "algorithm.losses",

@@ -34,7 +34,8 @@ from dwindle.data.stream import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import edge
 from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
-from dwindle.model.model import Model, load_checkpoint, save_checkpoint
+from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
+from dwindle.model.model import Model
 from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.budgeted import LOGISTIC, budgeted, wide
 from helpers.ingredients import UPDATES, pulls_of, rates_of

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
 from dwindle.features.names import Text
 from dwindle.model import parquet
-from dwindle.model.model import Model, heaviest_first, load_checkpoint, save_checkpoint
+from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
+from dwindle.model.model import Model, heaviest_first
 from helpers.ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
 from helpers.streams import batch_of, cut, seeds, stream
 
@@ -233,12 +234,38 @@ def test_metadata_that_is_not_dwindles_is_refused(tmp_path, metadata):
         Model.load(path)
 
 
-def test_settings_that_only_another_dwindle_knows_are_refused_with_a_sentence(tmp_path):
+@pytest.mark.parametrize("role", ["loss", "shrinkage", "update", "learning_rate"])
+def test_settings_that_only_a_newer_dwindle_knows_are_refused_with_a_sentence(tmp_path, role):
+    path = tmp_path / "m.parquet"
     model = Model.of(trained())
-    model.settings["update"]["Adaptive"]["momentum"] = 0.9
+    [name] = model.settings[role]
+    model.settings[role][name]["foo"] = 0.9
+    model.save(path)
+    expected = rf"m\.parquet: written by a newer dwindle: unknown setting 'foo' of {name}; upgrade$"
+    for read in (load, Model.load):
+        with pytest.raises(DataError, match=expected):
+            read(path)
+
+
+def test_a_model_of_a_class_that_is_not_imported_predicts_and_says_so_when_it_is_needed(tmp_path):
+    model = Model.of(trained())
+    model.settings["loss"] = {"Own": {"width": 2.0}}
     model.save(tmp_path / "m.parquet")
-    with pytest.raises(DataError, match="another dwindle, whose Adaptive has a momentum"):
-        load(tmp_path / "m.parquet")
+    back = Model.load(tmp_path / "m.parquet")
+    assert back.weights() == model.weights()
+    with pytest.raises(DataError, match="class Own is not known: import the module"):
+        _ = back.loss
+
+
+def test_a_learner_saved_and_loaded_goes_on_to_the_bit(tmp_path):
+    learner = trained()
+    size = learner.save(tmp_path / "c")
+    assert size == (tmp_path / "c").stat().st_size
+    back = Learner.load(tmp_path / "c")
+    assert repr(back) == repr(learner)
+    for each in (learner, back):
+        each.learn(batch_of(stream(1, (-1.0, 1.0))))
+    assert back.weights() == learner.weights()
 
 
 def test_a_failed_write_leaves_the_earlier_model_as_it_was(tmp_path, monkeypatch):

@@ -208,7 +208,7 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
             click.echo(f"dwindle: nothing to resume ({checkpoint}): beginning anew", err=True)
         return
     from dwindle.data.stream import as_before
-    from dwindle.model.model import load_checkpoint
+    from dwindle.model.checkpoint import load_checkpoint
 
     learner, metadata = load_checkpoint(checkpoint)
     there = {

@@ -1,9 +1,10 @@
 """The learner: the clock, the table of live features and the ingredients, put to work."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any, Self
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,10 @@ class Learner:
     >>> sorted(learner.weights())
     ['color=blue', 'color=red', 'price']
     """
+
+    # `model.checkpoint` sets these: the engine knows nothing of files.
+    save: ClassVar[Callable[[Self, str | PathLike[str]], int]]
+    load: ClassVar[Callable[[str | PathLike[str]], "Learner"]]
 
     def __init__(
         self,

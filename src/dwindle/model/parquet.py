@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
+from dwindle.algorithm.schedules import Schedule
 from dwindle.features.arrow import is_text, shared_with_arrow
 from dwindle.features.names import Text
 
@@ -82,7 +84,12 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
         raise DataError(f"{path}: damaged: its digest does not match its contents")
     if about["kind"] not in kinds:
         raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
-    return table, about if about["format"] == FORMAT else _upgraded(about)
+    about = about if about["format"] == FORMAT else _upgraded(about)
+    try:
+        check_recipes(about.get("settings", {}), Schedule)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    return table, about
 
 
 def _upgraded(about: dict[str, Any]) -> dict[str, Any]:
