@@ -11,17 +11,16 @@ from dwindle.engine.learner import Learner
 from dwindle.model.model import name_columns, names_in
 from dwindle.model.parquet import numbers, read, write
 
-_ARRAYS = "cells", "names"  # of a learner's state; all else of it is fit for JSON
-
 
 def save_checkpoint(
     learner: Learner, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
 ) -> int:
     """Write a learner and ``metadata`` of the caller to a file; return its size."""
     state = learner.state()
-    cells, names = (state.pop(name) for name in _ARRAYS)
-    about = state | {"metadata": dict(metadata or {})}
-    return write(path, "checkpoint", name_columns(names) | cells, about)
+    cells, names = state.pop("cells"), state.pop("names")  # all else is fit for JSON
+    state["intercept"] = {"weight": None} | state["intercept"]  # as models do, weights come first
+    columns = name_columns(names) | {"id": None, "weight": None} | cells
+    return write(path, "checkpoint", columns, state | {"metadata": dict(metadata or {})})
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
