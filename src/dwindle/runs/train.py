@@ -12,6 +12,7 @@ from warnings import warn
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle._base.files import check_apart
+from dwindle._base.system import peak_memory
 from dwindle._base.threads import Aside
 from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.schedules import Schedule
@@ -24,7 +25,7 @@ from dwindle.model.model import Model
 from dwindle.runs.checkpoint import Reached, after, read_into, write
 from dwindle.runs.holdout import Pass
 from dwindle.runs.passes import Passes
-from dwindle.runs.progress import Progress, peak_memory
+from dwindle.runs.progress import Progress
 from dwindle.runs.progress_table import Row, cut
 
 SHOWN = 3  # bad lines quoted in a summary

@@ -14,8 +14,8 @@ import xxhash
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle._base.files import check_apart
+from dwindle._base.system import cores
 from dwindle._base.text import counted
-from dwindle._base.threads import cores
 from dwindle.algorithm.by_name import schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Logistic
 from dwindle.data.cache import Cache
