@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dwindle.data.frames import batch_of
     from dwindle.data.stream import ReadOptions, read
     from dwindle.engine.explain import Explanation
-    from dwindle.engine.learner import Learner
+    from dwindle.engine.learner import Learner  # from model.checkpoint it can save and load
     from dwindle.estimators.classifier import TruncatedGradientClassifier
     from dwindle.estimators.loading import load
     from dwindle.estimators.regressor import TruncatedGradientRegressor
@@ -54,11 +54,11 @@ _HOMES = {
     "data.frames": ("batch_of",),
     "data.stream": ("ReadOptions", "read"),
     "engine.explain": ("Explanation",),
-    "engine.learner": ("Learner",),
     "estimators.classifier": ("TruncatedGradientClassifier",),
     "estimators.loading": ("load",),
     "estimators.regressor": ("TruncatedGradientRegressor",),
     "features.batch": ("Batch",),
+    "model.checkpoint": ("Learner",),
     "model.merge": ("merge",),
     "model.model": ("Model",),
     "runs.convert": ("convert",),

@@ -23,7 +23,8 @@ from dwindle import (
     Schedule,
     Truncation,
 )
-from dwindle.model.model import Model, load_checkpoint, save_checkpoint
+from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
+from dwindle.model.model import Model
 from dwindle.runs.metrics import auc
 from helpers.ingredients import LOSSES
 from helpers.streams import batch_of, cut, stream

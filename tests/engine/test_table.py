@@ -116,7 +116,7 @@ def test_sweeps_visit_a_bounded_number_of_cells_for_each_feature_entered():
 def peak_memory(script, *args):
     """The peak resident memory, in bytes, of a fresh process that runs ``script``."""
     code = textwrap.dedent(script) + textwrap.dedent("""
-        from dwindle.runs.progress import peak_memory
+        from dwindle._base.system import peak_memory
         print(peak_memory())
     """)
     done = subprocess.run(

@@ -1,15 +1,21 @@
 """The model's file and the checkpoint's: whole, readable by others, and refused when damaged."""
 
+import json
 import os
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
-from dwindle.model.model import Model, heaviest_first, load_checkpoint, save_checkpoint
+from dwindle.features.names import Text
+from dwindle.model import parquet
+from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
+from dwindle.model.model import Model, heaviest_first
 from helpers.ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
 from helpers.streams import batch_of, cut, seeds, stream
 
@@ -167,12 +173,99 @@ def test_what_is_not_a_model_is_refused_with_a_sentence(tmp_path):
         Model.of(trained()).save(tmp_path / "nowhere" / "m")
 
 
-def test_settings_that_only_another_dwindle_knows_are_refused_with_a_sentence(tmp_path):
+@pytest.mark.parametrize("limit", [0, 2**31 - 1])
+def test_names_of_any_size_come_back_and_others_read_them(tmp_path, monkeypatch, limit):
+    monkeypatch.setattr(parquet, "MOST_SMALL_TEXT", limit)
+    names = ["user\0age", "héllo", "", "x" * 1000]
+    learner = Learner()
+    learner.learn(Batch.from_arrays([0, 4], [5, 7, 8, 9], [1, 2, 3, 4], [1], names=names))
+    path = tmp_path / "m.parquet"
+    model = Model.of(learner)
+    model.save(path)
+    expected = "string" if limit else "large_string"
+    assert [str(pq.read_schema(path).field(c).type) for c in ("feature", "id")] == [
+        expected,
+        "uint64",
+    ]
+    assert Model.load(path).weights() == model.weights()
+    for frame in (pd.read_parquet(path), pl.read_parquet(path)):
+        assert set(frame["feature"]) == {"age", "héllo", "", "x" * 1000}
+    save_checkpoint(learner, path)
+    assert load_checkpoint(path)[0].weights() == learner.weights()
+
+
+@pytest.mark.slow
+def test_more_than_two_gib_of_names_are_written_and_read(tmp_path):
+    n, size = 2_200, 2**20
+    one = np.frombuffer(b"0123456789abcdef" * (size // 16), np.uint8)
+    names = Text(np.arange(n + 1) * size, np.tile(one, n))
+    nothing = Text(np.zeros(n + 1, np.int64), np.empty(0, np.uint8))
+    columns = {"namespace": nothing, "feature": names, "id": np.arange(n)}
+    parquet.write(tmp_path / "m.parquet", "model", columns, {})
+    del names, columns
+    table, _ = parquet.read(tmp_path / "m.parquet", "model")
+    back = parquet.texts(table["feature"])
+    assert back.bound[-1] == n * size > 2**31
+    assert (back.text.reshape(n, size) == one).all()
+    (tmp_path / "m.parquet").unlink()
+
+
+def test_a_newer_format_is_named_before_its_digest_is_checked(tmp_path):
+    path = tmp_path / "m.parquet"
+    Model.of(trained()).save(path)
+    table = pq.read_table(path)
+    about = json.loads(table.schema.metadata[b"dwindle"]) | {
+        "format": 3,
+        "digest": "of another kind",
+    }
+    pq.write_table(table.replace_schema_metadata({b"dwindle": json.dumps(about)}), path)
+    with pytest.raises(
+        DataError, match=r"m\.parquet: written by a newer dwindle, in format 3; this one"
+    ):
+        Model.load(path)
+
+
+@pytest.mark.parametrize("metadata", ["[]", '{"format": "one"}', "{}", "null", "{"])
+def test_metadata_that_is_not_dwindles_is_refused(tmp_path, metadata):
+    path = tmp_path / "m.parquet"
+    Model.of(trained()).save(path)
+    pq.write_table(pq.read_table(path).replace_schema_metadata({b"dwindle": metadata}), path)
+    with pytest.raises(DataError, match=r"m\.parquet: "):
+        Model.load(path)
+
+
+@pytest.mark.parametrize("role", ["loss", "shrinkage", "update", "learning_rate"])
+def test_settings_that_only_a_newer_dwindle_knows_are_refused_with_a_sentence(tmp_path, role):
+    path = tmp_path / "m.parquet"
     model = Model.of(trained())
-    model.settings["update"]["Adaptive"]["momentum"] = 0.9
+    [name] = model.settings[role]
+    model.settings[role][name]["foo"] = 0.9
+    model.save(path)
+    expected = rf"m\.parquet: written by a newer dwindle: unknown setting 'foo' of {name}; upgrade$"
+    for read in (load, Model.load):
+        with pytest.raises(DataError, match=expected):
+            read(path)
+
+
+def test_a_model_of_a_class_that_is_not_imported_predicts_and_says_so_when_it_is_needed(tmp_path):
+    model = Model.of(trained())
+    model.settings["loss"] = {"Own": {"width": 2.0}}
     model.save(tmp_path / "m.parquet")
-    with pytest.raises(DataError, match="another dwindle, whose Adaptive has a momentum"):
-        load(tmp_path / "m.parquet")
+    back = Model.load(tmp_path / "m.parquet")
+    assert back.weights() == model.weights()
+    with pytest.raises(DataError, match="class Own is not known: import the module"):
+        _ = back.loss
+
+
+def test_a_learner_saved_and_loaded_goes_on_to_the_bit(tmp_path):
+    learner = trained()
+    size = learner.save(tmp_path / "c")
+    assert size == (tmp_path / "c").stat().st_size
+    back = Learner.load(tmp_path / "c")
+    assert repr(back) == repr(learner)
+    for each in (learner, back):
+        each.learn(batch_of(stream(1, (-1.0, 1.0))))
+    assert back.weights() == learner.weights()
 
 
 def test_a_failed_write_leaves_the_earlier_model_as_it_was(tmp_path, monkeypatch):

@@ -1,1 +1,1 @@
-"""Errors, files, signals, threads and dispatch by class: what every room may use."""
+"""Errors, files, signals, threads, the operating system and dispatch by class, for all rooms."""

@@ -1,12 +1,13 @@
 """Functions whose code is chosen by the class of their first argument.
 
-``functools.singledispatch`` for code that must also run inside a kernel: `_jit.teach` lets Numba
-make the same choice while it compiles. This module knows nothing of Numba, so that a loss or a
-shrinkage can be named, configured and shown without paying for its import.
+``functools.singledispatch`` for code that must also run inside a kernel: `jit.compile` lets Numba
+make the same choice while it compiles. This module does not import Numba, so that a loss or a
+shrinkage can be named, configured and shown without waiting for that import.
 """
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
@@ -17,7 +18,7 @@ Ingredient = TypeVar("Ingredient", bound=tuple[Any, ...])
 
 
 class Generic(NamedTuple):
-    """A function with one body per class; the wrapper that `by_class` returns carries it."""
+    """A function with one body per class."""
 
     name: str
     bodies: dict[type, FunctionType]
@@ -29,7 +30,7 @@ _GENERICS: dict[Callable[..., Any], Generic] = {}
 def by_class(stub: Body) -> Body:
     """Make ``stub`` dispatch on the class of its first argument.
 
-    ``stub`` itself only documents; `body_of` adds what runs.
+    ``stub`` only documents; `body_of` registers the code that runs.
     """
     bodies: dict[type, FunctionType] = {}
 
@@ -67,17 +68,48 @@ def all_bodies(cls: type) -> list[FunctionType]:
     return [g.bodies[cls] for g in _GENERICS.values() if cls in g.bodies]
 
 
-def known_class(name: str) -> type:
-    """The class of that name for which something is registered."""
-    for generic in _GENERICS.values():
-        for cls in generic.bodies:
-            if cls.__name__ == name:
-                return cls
-    raise DataError(f"nothing is known of {name}: import the module that defines it first")
+def known_class(name: str) -> type | None:
+    """Find the class of that name among those that have a body registered."""
+    registered = (cls for generic in _GENERICS.values() for cls in generic.bodies)
+    return next((cls for cls in registered if cls.__name__ == name), None)
+
+
+def json_number(value: Any) -> Any:
+    """Convert a number for JSON, which has no infinity and no NaN: these become their names."""
+    plain = value.item() if hasattr(value, "item") else value
+    return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
+
+
+def recipe(ingredient: Any) -> dict[str, dict[str, Any]]:
+    """Describe an ingredient in JSON: the name of its class, and its fields."""
+    fields = ingredient._asdict().items()
+    return {type(ingredient).__name__: {name: json_number(value) for name, value in fields}}
+
+
+def from_recipe(described: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Make the ingredient that `recipe` described."""
+    [(name, fields)] = described.items()
+    cls: Any = known_class(name)
+    if cls is None:
+        raise DataError(f"the class {name} is not known: import the module that defines it first")
+    return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
+
+
+def check_recipes(settings: Mapping[str, Any], *others: type) -> None:
+    """Refuse settings that this version does not know, of registered classes and of ``others``."""
+    by_name = {cls.__name__: cls for cls in others}
+    for described in settings.values():
+        for name, fields in described.items() if isinstance(described, Mapping) else ():
+            cls: Any = by_name.get(name) or known_class(name)
+            if cls is not None and (unknown := fields.keys() - set(cls._fields)):
+                raise DataError(
+                    f"written by a newer dwindle: unknown setting {min(unknown)!r} of {name}; "
+                    "upgrade"
+                )
 
 
 def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:
-    """Refuse, by name, an object whose class lacks a body for one of ``generics``."""
+    """Raise a TypeError if the object's class lacks a body for one of ``generics``."""
     missing = [_GENERICS[g].name for g in generics if type(chosen) not in _GENERICS[g].bodies]
     if missing:
         raise TypeError(
@@ -87,9 +119,9 @@ def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:
 
 
 def exact(ingredient: Ingredient) -> Ingredient:
-    """The ingredient with every field cast to its annotation.
+    """Cast every field of an ingredient to its annotated type.
 
-    To Numba ``threshold=1`` and ``threshold=1.0`` are two types, and two compilations.
+    Numba would compile a kernel twice for ``threshold=1`` and ``threshold=1.0``, two types to it.
     """
     hints = get_type_hints(type(ingredient))
     values = zip(hints.values(), ingredient, strict=True)

@@ -1,8 +1,8 @@
-"""What dwindle raises when it is the data, not the program, that is wrong."""
+"""The errors of dwindle: bad data, settings that cannot be used, weights that diverged."""
 
 
 class _AboutExampleError(Exception):
-    """Says what is wrong, and with which example of a batch if it is about one."""
+    """An error that may name one example of a batch, by its position."""
 
     def __init__(self, what: str, example: int | None = None) -> None:
         super().__init__(what if example is None else f"example {example}: {what}")
@@ -11,12 +11,16 @@ class _AboutExampleError(Exception):
 
 
 class DataError(_AboutExampleError, ValueError):
-    """The data cannot be learned from as it stands; the message says where and what to do."""
+    """Data or a file cannot be used as it is; the message says where and what to do."""
 
 
 class DivergedError(_AboutExampleError, ArithmeticError):
-    """The weights ran away: a prediction is no longer a finite number."""
+    """The weights diverged: a prediction is no longer a finite number."""
 
 
 class SettingError(ValueError):
-    """A setting, or a combination of settings, that cannot be used; the message says why."""
+    """A setting is out of range, or does not go with another; the message names it.
+
+    A command ends with this message and exit code 2. Any other ValueError is a bug and shows its
+    traceback.
+    """

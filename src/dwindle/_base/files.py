@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are replaced only once they are whole, and never written over while being read."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -8,13 +8,14 @@ from tempfile import NamedTemporaryFile
 from typing import BinaryIO, cast
 
 from dwindle._base.errors import DataError
+from dwindle._base.system import allow_as_usual
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A new file that takes the place of ``path`` once it is whole; until then nothing changes.
+    """Open a new file that replaces ``path`` once it is whole; until then nothing changes.
 
-    A pipe or a device has no place to take: it is written to as it stands.
+    A pipe or a device cannot be replaced: it is written to directly.
     """
     target = Path(path)
     check_folder(target)
@@ -24,18 +25,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with target.open("wb") as file:
             yield file
         return
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as new:
-        try:
+    try:
+        # Closed before it is moved: Windows does not move an open file.
+        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as new:
             yield cast("BinaryIO", new)
             new.flush()
             os.fsync(new.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(new.name, 0o666 & ~umask)  # noqa: PTH101  (as any new file; temporary ones are private)
-            Path(new.name).replace(target)
-        except BaseException:
-            Path(new.name).unlink(missing_ok=True)
-            raise
+        allow_as_usual(new.name)
+        Path(new.name).replace(target)
+    except BaseException:
+        Path(new.name).unlink(missing_ok=True)
+        raise
 
 
 def check_folder(target: Path) -> None:
@@ -45,7 +45,7 @@ def check_folder(target: Path) -> None:
 
 
 def check_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:
-    """Refuse to write where something is read: it would be gone."""
+    """Refuse to write to a file that is also read."""
     for path in read:
         if Path(target).is_file() and Path(path).exists() and Path(target).samefile(path):
             raise DataError(f"{target}: is read here and would be written over: name another file")

@@ -1,4 +1,4 @@
-"""Ctrl-C that finds everything whole."""
+"""Ctrl-C, held back while data structures are changed."""
 
 import signal
 import threading
@@ -6,11 +6,11 @@ from typing import Any, Self
 
 
 class Held:
-    """While it is entered, an interrupt waits; it is raised at the end. ``asked`` says if one does.
+    """A context in which Ctrl-C waits: KeyboardInterrupt is raised at the end of it.
 
-    Weights that a kernel has moved and the clock that says so change one after the other, and an
-    interrupt between the two would part them for good. Only Python's own way to take an interrupt
-    is held, and only where it is taken, in the main thread.
+    A kernel moves the weights, and only after it the clock is set: an interrupt between the two
+    would leave them inconsistent for good. A long loop looks at ``asked`` to end early. Only
+    Python's own handler of SIGINT is replaced, and only in the main thread, where it runs.
     """
 
     def __init__(self) -> None:

@@ -10,12 +10,6 @@ from weakref import WeakSet
 DEPTH = 4  # pieces of work that wait
 
 
-def cores() -> int:
-    """How many this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 _ALL: WeakSet["Aside"] = WeakSet()
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.dispatch import body_of, by_class
+from dwindle._base.errors import SettingError
 
 Labels = NDArray[np.float32]
 Scores = NDArray[np.float64]
@@ -155,7 +156,7 @@ class Hinge(NamedTuple):
     def check(self) -> None:
         """Refuse a margin that is none."""
         if not math.isfinite(self.margin):
-            raise ValueError(f"margin must be finite, got {self.margin}")
+            raise SettingError(f"margin must be finite, got {self.margin}")
 
     @property
     def wants(self) -> str:
@@ -220,7 +221,7 @@ class Quantile(NamedTuple):
     def check(self) -> None:
         """Refuse a tau for which the loss is not convex."""
         if not 0.0 < self.tau < 1.0:
-            raise ValueError(f"tau must be between 0 and 1, got {self.tau}")
+            raise SettingError(f"tau must be between 0 and 1, got {self.tau}")
 
     def measures(self, scores: Scores, label: Labels, weight: Scores) -> dict[str, float]:
         """Compute the coverage: the share of labels at or below the prediction, ideally tau."""
@@ -254,7 +255,7 @@ class Huber(NamedTuple):
     def check(self) -> None:
         """Refuse a delta for which the loss is not convex."""
         if not 0.0 < self.delta < math.inf:
-            raise ValueError(f"delta must be finite and above 0, got {self.delta}")
+            raise SettingError(f"delta must be finite and above 0, got {self.delta}")
 
     def slope_bound(self) -> tuple[float, float]:
         """slope^2 = 4 min(d^2, delta^2)."""

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import SettingError
+
 
 class Schedule(NamedTuple):
     """eta_i = eta (t_0 / (t_0 + i - 1))^p pass_decay^passes, where i counts steps from 1.
@@ -42,4 +44,4 @@ class Schedule(NamedTuple):
             least = 0.0 if name == "power_t" else np.nextafter(0.0, 1.0)
             if not least <= value < np.inf:
                 bound = "0 or more" if name == "power_t" else "above 0"
-                raise ValueError(f"{name} must be finite and {bound}, got {value}")
+                raise SettingError(f"{name} must be finite and {bound}, got {value}")

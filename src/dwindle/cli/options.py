@@ -217,9 +217,10 @@ def _say_why_it_takes_long() -> None:
 
 
 def told_in_one_line(command: Function) -> Function:
-    """Bad data ends a command with one line and exit code 1; a closed pipe ends it in silence.
+    """Report bad data in one line (exit code 1) and bad settings too (2); leave bugs a traceback.
 
-    That code is compiled is told in one line too, unless no more than errors or JSON is wanted.
+    A closed pipe ends the command in silence. That code is compiled is told in one line too, unless
+    no more than errors or JSON is wanted.
     """
 
     @functools.wraps(command)
@@ -231,11 +232,8 @@ def told_in_one_line(command: Function) -> Function:
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
-        except (DataError, DivergedError, OSError) as error:
+        except (DataError, DivergedError, OSError, SettingError) as error:
             click.echo(f"dwindle: {error}", err=True)
-            sys.exit(1)
-        except SettingError as error:
-            click.echo(f"dwindle: {error}", err=True)
-            sys.exit(2)
+            sys.exit(2 if isinstance(error, SettingError) else 1)
 
     return told

@@ -153,7 +153,7 @@ class Report(Observer):
         if self.as_json or self.quiet:
             return
         s = summary
-        labels = mapping(s.labels)
+        labels, memory = mapping(s.labels), s.peak_memory_bytes
         lines = [
             "",
             *counts(s.kept, s.seen, s.peak_live),
@@ -167,7 +167,7 @@ class Report(Observer):
             *([f"holdout       {_holdout(s)}"] if s.best_pass else []),
             *([f"labels        {labels}"] if labels else []),
             f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
-            f"memory        {s.peak_memory_bytes / 1e6:,.0f} MB at the peak",
+            *([f"memory        {memory / 1e6:,.0f} MB at the peak"] if memory else []),
             f"model         {model}, {s.model_bytes:,} bytes",
         ]
         if s.skipped:

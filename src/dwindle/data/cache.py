@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from dwindle._base.errors import DataError
+from dwindle._base.system import drop_pages
 from dwindle._base.threads import Aside
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
@@ -59,7 +60,7 @@ class Cache:
             for table, metadata in batches.iter_batches_with_custom_metadata():
                 # What was read need not stay in memory: if asked for again, it is mapped again.
                 if len(done) == LAG and done[1] > done[0]:
-                    memory.madvise(mmap.MADV_DONTNEED, done[0], done[1] - done[0])
+                    drop_pages(memory, done[0], done[1] - done[0])
                 done.append(file.tell() // mmap.PAGESIZE * mmap.PAGESIZE)
                 about = json.loads(metadata["about"])
                 about["bad"] = [BadLine(*fault) for fault in about["bad"]]

@@ -26,7 +26,7 @@ from isal.igzip_lib import IsalError
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle._base.threads import cores
+from dwindle._base.system import cores
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import Block, Parsed
 from dwindle.data.text.scan import last_line, size_of

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
+from dwindle._base.errors import SettingError
 from dwindle.data.formats import vw
 from dwindle.data.formats.block import Block
 from dwindle.features.batch import Batch
@@ -197,7 +198,7 @@ class Ads:
 
     def __init__(self, seed: int = 0) -> None:
         if not 0 <= seed < 2**63:
-            raise ValueError(f"seed must be from 0 to 2^63 - 1, got {seed}")
+            raise SettingError(f"seed must be from 0 to 2^63 - 1, got {seed}")
         self.seed = seed
         self.least_errors = 0.0  # the sum over all examples that were generated
 
@@ -218,7 +219,7 @@ class Ads:
     def bayes_error(self, n: int, first: int = 0) -> float:
         """The share of clicks among these that who knows the planted weights would get wrong."""
         if n < 1:
-            raise ValueError(f"n must be 1 or more, got {n}")
+            raise SettingError(f"n must be 1 or more, got {n}")
         other = Ads(self.seed)
         for _ in other.text(n, first):
             pass

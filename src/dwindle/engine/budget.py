@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import SettingError
 from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
 
 KEPT = 0.8  # of a budget that was used up; the rest is free for features to come
@@ -42,7 +43,7 @@ def features_within(n_bytes: int) -> int:
     """How many features may live in a run that has so much memory."""
     n = (n_bytes - ALWAYS) // EACH
     if n < 1:
-        raise ValueError(
+        raise SettingError(
             f"memory must be more than {ALWAYS / 1e6:,.0f} MB, which a run needs to begin with, "
             f"got {n_bytes / 1e6:,.0f} MB"
         )

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
+from dwindle._base.system import has_usual_objects
 from dwindle._base.text import EQUALS
 from dwindle.engine import cardinality, kernels
 from dwindle.engine.kernels import GOLDEN, ONE, home_shift
@@ -35,7 +36,8 @@ _clear_error = _external("PyErr_Clear", types.void())
 TYPE = object.__basicsize__ - 8  # where its type stands in an object: that ends what all have
 FLOAT = float.__basicsize__ - 8  # and the number in a float
 
-DICTS = frozenset({dict, Counter, defaultdict})  # whose items are as the walk finds them
+# Dicts whose items are as the walk finds them; none in a Python whose objects look different.
+DICTS = frozenset({dict, Counter, defaultdict} if has_usual_objects() else ())
 KINDS = (
     *(str, float, int, bool, np.bool_, np.float64, np.float32),
     *(np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8),

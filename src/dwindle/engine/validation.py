@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Truncation
 from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain
@@ -20,15 +20,15 @@ def check_settings(loss: Any, shrinkage: Any, update: Any, schedule: Schedule) -
     for name in ("gravity", "threshold"):
         setting = getattr(shrinkage, name, 0.0)
         if not setting >= 0.0:
-            raise ValueError(f"{name} must be 0 or more, got {setting}")
+            raise SettingError(f"{name} must be 0 or more, got {setting}")
     if getattr(shrinkage, "gravity", 0.0) == np.inf:
-        raise ValueError("gravity must be finite; Rounding removes weights at once")
+        raise SettingError("gravity must be finite; Rounding removes weights at once")
     if shrinkage.truncate_every != int(shrinkage.truncate_every) or shrinkage.truncate_every < 1:
-        raise ValueError(
+        raise SettingError(
             f"truncate_every must be a whole number, 1 or more, got {shrinkage.truncate_every}"
         )
     if isinstance(update, Adaptive | FTRL | RDA) and not 0.0 < update.beta < np.inf:
-        raise ValueError(f"beta must be finite and above 0, got {update.beta}")
+        raise SettingError(f"beta must be finite and above 0, got {update.beta}")
     if isinstance(update, Averaged):
         _check_theorem_3_2(shrinkage, schedule)
     if isinstance(update, FTRL | RDA):
@@ -40,10 +40,10 @@ def check_budget(max_live: int | None, shrinkage: Any, update: Any) -> None:
     if max_live is None:
         return
     if max_live != int(max_live) or max_live < 1:
-        raise ValueError(f"max_live must be a whole number, 1 or more, got {max_live}")
+        raise SettingError(f"max_live must be a whole number, 1 or more, got {max_live}")
     pulls = isinstance(shrinkage, Truncation) and shrinkage.threshold == np.inf
     if not (isinstance(update, FTRL | RDA) or (pulls and isinstance(update, Plain | Adaptive))):
-        raise ValueError(
+        raise SettingError(
             "max_live needs Truncation without a threshold and the update Adaptive or Plain, or "
             f"else FTRL or RDA: got {shrinkage} and {update}"
         )
@@ -57,26 +57,26 @@ def _check_dual(update: FTRL | RDA, shrinkage: Any) -> None:
     """What is pulled is the sum of the gradients, by T1."""
     name = type(update).__name__
     if not _is_t1(shrinkage):
-        raise ValueError(f"{name} knows only Truncation, got {shrinkage}")
+        raise SettingError(f"{name} knows only Truncation, got {shrinkage}")
     if getattr(shrinkage, "threshold", np.inf) != np.inf:
-        raise ValueError(f"{name} has no threshold, got {shrinkage}")
+        raise SettingError(f"{name} has no threshold, got {shrinkage}")
     if isinstance(update, FTRL) and shrinkage.truncate_every != 1:
-        raise ValueError(f"FTRL's gravity is no pull at every K-th step, got {shrinkage}")
+        raise SettingError(f"FTRL's gravity is no pull at every K-th step, got {shrinkage}")
 
 
 def _check_theorem_3_2(shrinkage: Any, schedule: Schedule) -> None:
     """The mean of the weights is known in closed form in the theorem's setting alone."""
     if not _is_t1(shrinkage):
-        raise ValueError(
+        raise SettingError(
             f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
         )
     if shrinkage.truncate_every != 1 or getattr(shrinkage, "threshold", np.inf) != np.inf:
-        raise ValueError(
+        raise SettingError(
             "Averaged is Theorem 3.2's mean, which asks for truncate_every=1 and no threshold: "
             f"got {shrinkage}"
         )
     if not schedule.constant:
-        raise ValueError(
+        raise SettingError(
             f"Averaged is Theorem 3.2's mean, which asks for a constant rate: got {schedule}"
         )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.settings import LearnerSettings, option, options_of
 from dwindle.data.stream import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
@@ -142,7 +142,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Learn anew from all the rows."""
         self.check()
         if self.early_stopping and isinstance(self.holdout, str):
-            raise ValueError(f"holdout must be a number for a matrix, got {self.holdout!r}")
+            raise SettingError(f"holdout must be a number for a matrix, got {self.holdout!r}")
         batch, y, weight, number = self._present(X, y, sample_weight, reset=True)
         if len(y) == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn from")
@@ -220,7 +220,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         for name, then in self._made_of.items():
             now = getattr(self, name)
             if now is not then and now != then:
-                raise ValueError(
+                raise SettingError(
                     f"{name} was {then!r} when the learning began, and now it is {now!r}: "
                     "set it back, or begin anew with fit"
                 )

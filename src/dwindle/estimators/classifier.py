@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import Logistic, has_probabilities, link
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
@@ -142,7 +143,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         loss = super()._loss
         accepts = getattr(loss, "accepts", None)
         if accepts is not None and not accepts(BOTH).all():
-            raise ValueError(f"{loss} cannot tell classes apart: its labels must be {loss.wants}")
+            raise SettingError(f"{loss} cannot tell classes apart: its labels must be {loss.wants}")
         return loss
 
     def _begun(self, y: NDArray[Any]) -> NDArray[Any]:
@@ -199,10 +200,10 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     def _check_class_weight(self) -> None:
         """What is neither a mapping nor known from all rows is of no use."""
         if self.class_weight == "balanced":
-            raise ValueError(
+            raise SettingError(
                 "class_weight 'balanced' needs to see all the rows first: use fit, or give a dict"
             )
-        raise ValueError(f"class_weight must be a dict or 'balanced', got {self.class_weight!r}")
+        raise SettingError(f"class_weight must be a dict or 'balanced', got {self.class_weight!r}")
 
     def _weighing(self, coded: Coding) -> Coding:
         """The same, with examples that count as their class does."""

@@ -5,7 +5,7 @@ from dwindle.estimators._base import Path
 from dwindle.estimators._one_vs_rest import Panel
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
-from dwindle.model.model import learner_from, load_models
+from dwindle.model.model import load_models
 from dwindle.runs.build import settings_of_learner
 
 
@@ -16,8 +16,7 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     """
     models = load_models(path)
     settings, metadata, loss = models[0].settings, models[0].metadata, models[0].loss
-    learner = learner_from(settings)
-    keywords = settings_of_learner(learner)
+    keywords = settings_of_learner(Learner.from_settings(settings))
     classes = metadata.get("classes")
     if classes is None and is_classification(loss):
         signs = {sign: float(label) for label, sign in metadata.get("labels", {}).items()}

@@ -1,29 +1,25 @@
-"""What is left after learning, and its file: a Parquet table that other tools open as it is.
+"""A sparse linear model and its file: a Parquet table that other tools open as it is.
 
 A model has a row for each feature kept, heaviest first: ``namespace``, ``feature``, ``id`` (its
-key) and ``weight``. What made it, the intercept among it, stands in the metadata as JSON. A
-checkpoint is the same file with the cells as they stand, so that learning can go on to the bit.
+key) and ``weight``. The intercept, the settings and the rest of the metadata are JSON.
 """
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import known_class
-from dwindle._base.errors import DataError, DivergedError
-from dwindle.algorithm.schedules import Schedule
+from dwindle._base.dispatch import from_recipe, json_number
+from dwindle._base.errors import DivergedError
 from dwindle.algorithm.shrinkage import NoShrinkage
 from dwindle.algorithm.updates import Plain
 from dwindle.engine import kernels
-from dwindle.engine.budget import Cut
-from dwindle.engine.cardinality import Distinct
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
@@ -34,7 +30,7 @@ from dwindle.model.parquet import numbers, read, texts, write
 
 @dataclass(frozen=True)
 class Model:
-    """The features kept, by weight, with the settings that a learner was made of.
+    """Features and their weights, heaviest first, with the settings they were learned with.
 
     ``metadata`` is whatever else the file should say: the mapping of labels, counts, data files.
     """
@@ -50,21 +46,20 @@ class Model:
     def of(
         cls, learner: Learner, metadata: Mapping[str, Any] | None = None, keep: int | None = None
     ) -> "Model":
-        """The model a learner has come to; with ``keep``, the so many heaviest of its features."""
+        """Make a model of a learner's live features; with ``keep``, of that many heaviest ones."""
         key, weight = learner.table.weights()
-        if not (np.isfinite(weight).all() and np.isfinite(learner.intercept)):
+        intercept = learner.intercept
+        if not (np.isfinite(weight).all() and np.isfinite(intercept)):
             raise DivergedError(
-                "a weight is no longer finite: lower the rate or scale the features"
+                "a weight is no longer finite: lower the learning rate or scale the features"
             )
         order = heaviest_first(key, weight)[:keep]
         names = learner.table.names.of(key[order])
-        settings = settings_of(learner)
-        return cls(
-            key[order], weight[order], names, learner.intercept, settings, dict(metadata or {})
-        )
+        settings = learner.settings()
+        return cls(key[order], weight[order], names, intercept, settings, dict(metadata or {}))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_table"}
+        return {name: value for name, value in self.__dict__.items() if name != "_cells"}
 
     def __len__(self) -> int:
         return len(self.key)
@@ -72,24 +67,24 @@ class Model:
     @property
     def loss(self) -> Any:
         """The loss it was trained with."""
-        return _ingredient(self.settings["loss"])
+        return from_recipe(self.settings["loss"])
 
     def heaviest(self, n: int | None) -> "Model":
-        """The same with its n heaviest features; None is all."""
+        """Keep only the n heaviest features; None keeps all."""
         return replace(self, key=self.key[:n], weight=self.weight[:n], names=self.names[:n])
 
     def weights(self) -> dict[str, float]:
-        """The weight of each feature by name, heaviest first."""
+        """Return the weight of each feature by name, heaviest first."""
         return dict(zip(map(shown, self.names), self.weight.tolist(), strict=True))
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
-        """The prediction for each example, before any link."""
+        """Predict each example of a batch, before any link."""
         return self._predicted(
             batch, constant=self.settings["intercept"], normalize=self.settings["normalize"]
         )
 
     def explain(self, x: Features | Batch) -> Explanation:
-        """What each feature of one example adds to its prediction, the largest first."""
+        """Return what each feature of one example adds to its prediction, the largest first."""
         return explained(
             x,
             self.predict,
@@ -99,7 +94,7 @@ class Model:
         )
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
-        """With or without the intercept."""
+        """Predict with or without the intercept."""
         prediction = np.empty(batch.n_examples)
         base = np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base
         kernels.predict.of(NoShrinkage(), Plain())(
@@ -126,43 +121,33 @@ class Model:
         bias["weight"] = self.intercept
         return bias
 
-    @property
+    @cached_property
     def _cells(self) -> Any:
-        """The features as a table to look them up in; made once."""
-        found = self.__dict__.get("_table")
-        if found is None:
-            rows = empty_cells(Plain(), len(self))
-            rows["key"], rows["weight"] = self.key + np.uint64(1), self.weight
-            # Roomy: unlike a learner's, it does not have the commonest features nearest home.
-            found = empty_cells(Plain(), n_cells_for(2 * len(self)))
-            kernels.move.of(Plain())(rows, found)
-            self.__dict__["_table"] = found
-        return found
+        """The features in a hash table."""
+        rows = empty_cells(Plain(), len(self))
+        rows["key"], rows["weight"] = self.key + np.uint64(1), self.weight
+        # Sparse: unlike a learner's table, it was not filled with the commonest features first.
+        table = empty_cells(Plain(), n_cells_for(2 * len(self)))
+        kernels.move.of(Plain())(rows, table)
+        return table
 
     def save(self, path: str | os.PathLike[str]) -> int:
-        """Write the model; an earlier file stays whole until this one is. Returns its size."""
-        columns = _name_columns(self.names) | {"id": self.key, "weight": self.weight}
-        about = {"intercept": _number(self.intercept), "settings": self.settings}
+        """Write the model to a file, replacing an earlier one once it is whole; return its size."""
+        columns = name_columns(self.names) | {"id": self.key, "weight": self.weight}
+        about = {"intercept": json_number(self.intercept), "settings": self.settings}
         return write(path, "model", columns, about | {"metadata": self.metadata})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Model":
-        """Read a model, or refuse the file by name."""
-        table, about = read(path, "model")
-        return cls(
-            _column(table, "id"),
-            _column(table, "weight"),
-            _names(table),
-            float(about["intercept"]),
-            about["settings"],
-            about["metadata"],
-        )
+        """Read a model from a file; raise a DataError that names the file if it cannot be used."""
+        [model] = _models(*read(path, "model"))
+        return model
 
 
 def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The order of features by weight, then by key: not by where a table happens to keep them."""
+    """Return the order of features by absolute weight, then by key."""
     size = np.abs(weight)
-    order = np.argsort(-size)  # in half the time of one that keeps those of equal weight in order
+    order = np.argsort(-size)  # takes half the time of a stable sort
     tied = np.zeros(len(order), np.bool_)
     tied[1:] = size[order[1:]] == size[order[:-1]]
     tied[:-1] |= tied[1:]
@@ -172,20 +157,19 @@ def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDAr
 
 
 def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
-    """Write the models of several classes as one table; a column says whose each row is.
+    """Write the models of several classes as one table, with a column ``class``; return its size.
 
-    The classes are those that their metadata name.
+    The first model's metadata names the classes.
     """
     first = models[0]
-    whose = np.repeat(np.arange(len(models)), [len(model) for model in models])
-    said = Text.of([str(each) for each in first.metadata["classes"]])
+    class_of_row = np.repeat(np.arange(len(models)), [len(model) for model in models])
+    classes = Text.of([str(each) for each in first.metadata["classes"]])
     names = Text.of([name for model in models for name in model.names])
-    columns: dict[str, Any] = {"class": Text(*said.spelled(whose))} | _name_columns(names)
-    for name in ("key", "weight"):
-        column = np.concatenate([getattr(model, name) for model in models])
-        columns["id" if name == "key" else name] = column
+    columns: dict[str, Any] = {"class": Text(*classes.spelled(class_of_row))} | name_columns(names)
+    columns["id"] = np.concatenate([model.key for model in models])
+    columns["weight"] = np.concatenate([model.weight for model in models])
     about = {
-        "intercept": [_number(model.intercept) for model in models],
+        "intercept": [json_number(model.intercept) for model in models],
         "kept": [len(model) for model in models],
         "settings": first.settings,
         "metadata": first.metadata,
@@ -194,120 +178,28 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
 
 
 def load_models(path: str | os.PathLike[str]) -> list[Model]:
-    """The model of a file, or, if there are several classes, that of each."""
-    table, about = read(path, "model", "classifier")
-    several = about["kind"] == "classifier"
-    key, weight, names = _column(table, "id"), _column(table, "weight"), _names(table)
-    bound = np.cumsum([0, *(about["kept"] if several else [len(key)])]).tolist()
-    intercepts = about["intercept"] if several else [about["intercept"]]
-    about_all = about["settings"], about["metadata"]
+    """Read a file's model, or the model of each class if it has several."""
+    return _models(*read(path, "model", "classifier"))
+
+
+def _models(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
+    key, weight, names = numbers(table["id"]), numbers(table["weight"]), names_in(table)
+    made_with = about["settings"], about["metadata"]
+    if about["kind"] == "model":
+        return [Model(key, weight, names, float(about["intercept"]), *made_with)]
+    bounds = pairwise([0, *accumulate(about["kept"])])
     return [
-        Model(key[a:b], weight[a:b], names[a:b], float(intercept), *about_all)
-        for (a, b), intercept in zip(pairwise(bound), intercepts, strict=True)
+        Model(key[a:b], weight[a:b], names[a:b], float(intercept), *made_with)
+        for (a, b), intercept in zip(bounds, about["intercept"], strict=True)
     ]
 
 
-def settings_of(learner: Learner) -> dict[str, Any]:
-    """All that has to be known to make such a learner again."""
-    return {
-        "loss": _recipe(learner.loss),
-        "shrinkage": _recipe(learner.shrinkage),
-        "update": _recipe(learner.update),
-        "learning_rate": _recipe(learner.schedule),
-        "intercept": learner.has_intercept,
-        "normalize": learner.normalize,
-        "max_live": learner.max_live,
-    }
-
-
-def learner_from(settings: Mapping[str, Any]) -> Learner:
-    """A new learner with these settings.
-
-    >>> learner_from(settings_of(Learner()))
-    Learner(loss=Logistic(), shrinkage=Truncation(gravity=0.0, threshold=inf, truncate_every=1), \
-update=Adaptive(beta=0.2), \
-learning_rate=Schedule(learning_rate=0.6, power_t=0.0, initial_t=1.0, pass_decay=1.0), \
-intercept=True, normalize=False)
-    """
-    loss, shrinkage, update = (_ingredient(settings[i]) for i in ("loss", "shrinkage", "update"))
-    return Learner(
-        loss,
-        shrinkage,
-        update,
-        Schedule(**{k: float(v) for k, v in settings["learning_rate"]["Schedule"].items()}),
-        intercept=settings["intercept"],
-        normalize=settings["normalize"],
-        max_live=settings.get("max_live"),
-    )
-
-
-def save_checkpoint(
-    learner: Learner, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
-) -> int:
-    """Write all of a learner's state; `load_checkpoint` goes on from it to the bit."""
-    table = learner.table
-    full = table.cells[table.cells["key"] != 0]
-    key = full["key"] - np.uint64(1)
-    extra = [name for name in full.dtype.names if name not in ("key", "weight")]
-    columns = _name_columns(table.names.of(key)) | {"id": key, "weight": full["weight"]}
-    columns |= {name: full[name] for name in extra}
-    about = {
-        "settings": settings_of(learner),
-        "intercept": {name: _number(learner.bias[name][0]) for name in ["weight", *extra]},
-        "clock": learner.clock.state,
-        "n_cells": len(table.cells),
-        "peak": table.peak,
-        "last_cut": list(table.last_cut),
-        "seen": table.seen.packed(),
-        "metadata": dict(metadata or {}),
-    }
-    return write(path, "checkpoint", columns, about)
-
-
-def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
-    """The learner as it was when the checkpoint was written, and the metadata written with it."""
-    table, about = read(path, "checkpoint")
-    learner = learner_from(about["settings"])
-    rows = empty_cells(learner.update, table.num_rows)
-    for name in rows.dtype.names:
-        rows[name] = _column(table, "id") + np.uint64(1) if name == "key" else _column(table, name)
-    learner.table.fill(rows, about["n_cells"])
-    learner.table.peak, learner.table.seen = about["peak"], Distinct.unpacked(about["seen"])
-    learner.table.last_cut = Cut(*about.get("last_cut", ()))
-    names = _names(table)
-    learner.table.names.enter(_column(table, "id"), names, np.arange(len(names)))
-    for name, value in about["intercept"].items():
-        learner.bias[name] = float(value)
-    learner.clock.set(**about["clock"])
-    return learner, about["metadata"]
-
-
-def _recipe(ingredient: Any) -> dict[str, dict[str, Any]]:
-    return {type(ingredient).__name__: {k: _number(v) for k, v in ingredient._asdict().items()}}
-
-
-def _ingredient(recipe: Mapping[str, Mapping[str, Any]]) -> Any:
-    [(name, fields)] = recipe.items()
-    cls: Any = known_class(name)
-    if unknown := fields.keys() - set(cls._fields):
-        raise DataError(f"made by another dwindle, whose {name} has a {min(unknown)}")
-    return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
-
-
-def _number(value: Any) -> Any:
-    """As JSON has it: it knows no infinity, so that is its name."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
-
-
-def _name_columns(names: Text) -> dict[str, Text]:
+def name_columns(names: Text) -> dict[str, Text]:
+    """Split names into the columns of a file."""
     namespaces, features = names.split()
     return {"namespace": namespaces, "feature": features}
 
 
-def _names(table: pa.Table) -> Text:
+def names_in(table: pa.Table) -> Text:
+    """Join the columns that `name_columns` made."""
     return Text.joined(texts(table["namespace"]), texts(table["feature"]))
-
-
-def _column(table: pa.Table, name: str) -> NDArray[Any]:
-    return numbers(table[name])

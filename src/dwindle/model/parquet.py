@@ -1,7 +1,8 @@
-"""A Parquet table that says what it is and is refused if it is not whole.
+"""Parquet files that carry their own metadata and a digest, and are refused if damaged.
 
-Nothing is unpickled. A file that is cut short or altered is refused by name: pages carry checksums,
-and the metadata, which is JSON, a digest of everything.
+Nothing is unpickled. The metadata is JSON under the key ``dwindle`` of the schema; its SHA-256
+digest covers all columns, and every page has a checksum, so that a truncated or altered file is
+refused by name.
 """
 
 import json
@@ -15,93 +16,102 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle.features.arrow import shared_with_arrow
+from dwindle.algorithm.schedules import Schedule
+from dwindle.features.arrow import is_text, shared_with_arrow
 from dwindle.features.names import Text
 
 FORMAT = 2
-# Format 1 had these words for what is now called otherwise.
+# Settings and metadata that had another name in format 1.
 _RENAMED = {
     "rate": "learning_rate", "power": "power_t", "t0": "initial_t", "every": "truncate_every",
     "scaled": "normalize", "facts": "metadata", "rest": "cooldown",
     "Unshrunk": "NoShrinkage", "Ftrl": "FTRL", "Rda": "RDA",
 }  # fmt: skip
 _KEY = b"dwindle"
-MOST_TEXT = 2**31 - 1  # bytes of names in a column
+# Up to so many bytes of text a column is an Arrow ``string``, whose offsets have 32 bits; beyond, a
+# ``large_string``, whose offsets have 64. Parquet has one type for both.
+MOST_SMALL_TEXT = 2**31 - 1
 
 
 def write(
     path: str | os.PathLike[str], kind: str, columns: Mapping[str, Any], about: dict[str, Any]
 ) -> int:
-    """The file says all this, and is whole or not there; returns its size."""
+    """Write columns and metadata; the new file replaces ``path`` once whole. Return its size."""
     table = pa.table({name: _array(values) for name, values in columns.items()})
     about = {"format": FORMAT, "kind": kind} | about
-    about = json.loads(json.dumps(about))  # as it will be read
-    said = json.dumps(about | {"digest": _digest(table, about)})
-    table = table.replace_schema_metadata({_KEY: said.encode()})
+    about = json.loads(json.dumps(about))  # the digest is of what will be read back
+    metadata = json.dumps(about | {"digest": _digest(table, about)})
+    table = table.replace_schema_metadata({_KEY: metadata.encode()})
     with replacing(path) as file:
         pq.write_table(
             table,
             file,
             compression="zstd",
-            use_dictionary=["class", "namespace"],  # nothing else is there more than once
+            use_dictionary=["class", "namespace"],  # other columns hardly repeat a value
             write_page_checksum=True,
         )
         return file.tell()
 
 
 def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
-    """What a file of one of these kinds says: its table, and what it is about."""
+    """Read the table and the metadata of a file, which must be of one of these kinds."""
     kind = kinds[0]
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            table = file.read()
-        said = (table.schema.metadata or {}).get(_KEY)
-        about = None if said is None else json.loads(said)
+            metadata = (file.schema_arrow.metadata or {}).get(_KEY)
+            about = None if metadata is None else json.loads(metadata)
+            # Before the digest: a newer format may have another.
+            newer = about is not None and about["format"] > FORMAT
+            table = None if newer else file.read()
         digest = None if about is None else about.pop("digest", None)
-        whole = about is not None and digest == _digest(table, about)
+        whole = table is not None and about is not None and digest == _digest(table, about)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{path}: not a {kind}, or damaged: {reason}") from None
     if about is None:
         raise DataError(f"{path}: a Parquet file, but not a {kind} that dwindle wrote")
-    if not whole:
-        raise DataError(f"{path}: damaged: its contents are not those it was written with")
-    if about["format"] > FORMAT:
+    if newer:
         raise DataError(
-            f"{path}: written in format {about['format']}, and this dwindle reads up to {FORMAT}: "
-            "upgrade it"
+            f"{path}: written by a newer dwindle, in format {about['format']}; this one reads up "
+            f"to format {FORMAT}: upgrade"
         )
+    if not whole:
+        raise DataError(f"{path}: damaged: its digest does not match its contents")
     if about["kind"] not in kinds:
         raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
-    return table, about if about["format"] == FORMAT else _upgraded(about)
+    about = about if about["format"] == FORMAT else _upgraded(about)
+    try:
+        check_recipes(about.get("settings", {}), Schedule)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    return table, about
 
 
 def _upgraded(about: dict[str, Any]) -> dict[str, Any]:
-    """Translate the metadata of format 1, in which only names were different."""
+    """Translate the metadata of format 1, which differs from format 2 in names only."""
 
     def renamed(fields: dict[str, Any]) -> dict[str, Any]:
         return {_RENAMED.get(key, key): value for key, value in fields.items()}
 
     def deeply(value: Any) -> Any:  # a setting may be an ingredient, whose fields are settings
-        return (
-            {k: deeply(v) for k, v in renamed(value).items()} if isinstance(value, dict) else value
-        )
+        if not isinstance(value, dict):
+            return value
+        return {key: deeply(inner) for key, inner in renamed(value).items()}
 
     about = renamed(about)
-    return about | {
-        "settings": deeply(about["settings"]),
-        "metadata": renamed(about["metadata"]),
-    }
+    settings, metadata = deeply(about["settings"]), renamed(about["metadata"])
+    return about | {"settings": settings, "metadata": metadata}
 
 
 def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of numbers, as an array of its own.
+    """Copy a column of numbers into an array.
 
-    NumPy looks at how long the memory is, which a damaged file may be wrong about.
+    ``np.frombuffer`` checks the length of the memory, which a damaged file may misstate.
     """
     kind = np.dtype(column.type.to_pandas_dtype())
     parts = [
@@ -112,43 +122,47 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def texts(column: pa.ChunkedArray) -> Text:
-    """A column of strings."""
-    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, pa.string())
-    _, bound, text = whole.buffers()
-    if bound is None:
-        return Text.of([])
-    ends = np.frombuffer(bound, np.int32)[whole.offset : whole.offset + len(whole) + 1]
-    raw = np.frombuffer(text, np.uint8) if text is not None else np.empty(0, np.uint8)
-    return Text(ends.astype(np.int64) - ends[0], raw[ends[0] : ends[-1]])
+    """View a column of strings as one text; copy it only if it has several chunks."""
+    kind = np.dtype(np.int64 if pa.types.is_large_string(column.type) else np.int32)
+    bound: NDArray[np.int64] = np.zeros(len(column) + 1, np.int64)
+    parts, done = [], 0
+    for chunk in column.chunks:
+        _, offsets, raw = chunk.buffers()
+        if len(chunk) and offsets is not None:
+            ends = np.frombuffer(offsets, kind, len(chunk) + 1, chunk.offset * kind.itemsize)
+            bound[done + 1 : done + len(ends)] = bound[done] + (ends[1:] - np.int64(ends[0]))
+            text = np.empty(0, np.uint8) if raw is None else np.frombuffer(raw, np.uint8)
+            parts.append(text[ends[0] : ends[-1]])
+            done += len(chunk)
+    empty = np.empty(0, np.uint8)
+    return Text(bound, parts[0] if len(parts) == 1 else np.concatenate([empty, *parts]))
 
 
 def _valid(name: str) -> str:
-    """A name that was not UTF-8, made so for other programs; its key is still the right one."""
+    """Replace what is not UTF-8, for other programs; the key is still that of the true name."""
     return name.encode("utf-8", "surrogateescape").decode(errors="replace")
 
 
 def _array(values: NDArray[Any] | Text) -> pa.Array:
-    if isinstance(values, Text):
-        if values.bound[-1] > MOST_TEXT:
-            raise DataError(
-                f"the names take {values.bound[-1]:,} bytes, more than a model file holds"
-            )
-        bound = pa.py_buffer(values.bound.astype(np.int32))
-        found = pa.StringArray.from_buffers(len(values), bound, pa.py_buffer(values.text))
-        try:
-            found.validate(full=True)
-        except pa.ArrowInvalid:
-            return _array(Text.of([_valid(name) for name in values]))
-        return found
-    return shared_with_arrow(values)
+    if not isinstance(values, Text):
+        return shared_with_arrow(values)
+    small = values.bound[-1] <= MOST_SMALL_TEXT
+    array = pa.StringArray if small else pa.LargeStringArray
+    bound = pa.py_buffer(values.bound.astype(np.int32 if small else np.int64, copy=False))
+    found = array.from_buffers(len(values), bound, pa.py_buffer(values.text))
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid:
+        return _array(Text.of([_valid(name) for name in values]))
+    return found
 
 
 def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
-    """Of everything that is said, in the order it is said."""
+    """Hash the metadata, then the name, the type and the values of each column."""
     digest = sha256(json.dumps(about, sort_keys=True).encode())
     for name, column in zip(table.column_names, table.columns, strict=True):
         digest.update(f"{name} {column.type} ".encode())
-        if pa.types.is_string(column.type):
+        if is_text(column.type):
             names = texts(column)
             digest.update(names.bound.data)
             digest.update(names.text.data)

@@ -9,7 +9,7 @@ from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
-from dwindle.model.model import save_checkpoint
+from dwindle.model.checkpoint import save_checkpoint
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Progress
 

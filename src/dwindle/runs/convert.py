@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 
+from dwindle._base.errors import SettingError
 from dwindle._base.files import replacing
 from dwindle.data.formats import writers
 from dwindle.data.formats.block import Parsed
@@ -126,14 +127,14 @@ def _writer(out: str, to: str | None) -> Writer:
     kind = to or (WRITTEN.get(suffixes[-1]) if suffixes else None)
     if kind not in FORMATS:
         name = "standard output" if out == STDOUT else repr(out)
-        raise ValueError(
+        raise SettingError(
             f"cannot tell the format to write to {name}: say it with --to, "
             f"one of {', '.join(FORMATS)}"
         )
     if kind in TEXTS:
         return partial(_write_text, TEXTS[kind], COMPRESSED.get(compression or "", nullcontext))
     if compression:
-        raise ValueError(
+        raise SettingError(
             f"{out}: Arrow is read where it stands, so not compressed: leave out {compression}"
         )
     return arrow.write

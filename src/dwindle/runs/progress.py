@@ -1,10 +1,7 @@
 """What is known of a run while it goes on: every figure measured before learning."""
 
 import base64
-import resource
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,20 +17,6 @@ FEW = 2  # labels that are counted without sorting
 MANY = 10_000  # distinct labels counted one by one; beyond, they are rounded
 GOLDEN = (5**0.5 - 1) / 2
 _NO_BINS = np.empty((2, 0))
-
-
-def peak_memory() -> int:
-    """The most memory this process has had resident, in bytes.
-
-    Linux counts for ``getrusage`` what the parent had when it started us, so ask it another way.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 class Ranking:

@@ -11,17 +11,19 @@ from typing import Any
 
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart, check_folder
+from dwindle._base.system import peak_memory
 from dwindle._base.threads import Aside
 from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.stream import Position, as_before, kept_reading, once_only, size, sources
 from dwindle.engine.learner import Learner
-from dwindle.model.model import Model, load_checkpoint, settings_of
+from dwindle.model.checkpoint import load_checkpoint
+from dwindle.model.model import Model
 from dwindle.runs import checkpoint
 from dwindle.runs.build import make_learner, settings_of_learner
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.passes import Passes
-from dwindle.runs.progress import Progress, peak_memory
+from dwindle.runs.progress import Progress
 from dwindle.runs.progress_table import Row, cut
 from dwindle.runs.settings import TrainSettings, complete
 
@@ -353,8 +355,8 @@ class _Run(checkpoint.Reached):
         fixed = self._fixed()
         checkpoint.check_same(
             self.checkpoint,
-            settings_of(make_learner(self.settings, learner.loss)) | fixed,
-            settings_of(learner) | {name: metadata[name] for name in fixed},
+            make_learner(self.settings, learner.loss).settings() | fixed,
+            learner.settings() | {name: metadata[name] for name in fixed},
         )
         checkpoint.restore(self, learner, metadata)
         if self.best.number and not self.best_path.exists():

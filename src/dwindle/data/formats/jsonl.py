@@ -10,6 +10,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from dwindle._base.errors import SettingError
 from dwindle.data.formats.block import Block, Parsed
 from dwindle.data.formats.tables.vocabulary import Interactions, Rows, Words, finished, keys_of
 from dwindle.data.text.errors import LONGEST, quoted
@@ -120,7 +121,7 @@ def parse(
     """
     for names in interactions:
         if len(names) not in {2, 3}:
-            raise ValueError(f"an interaction is of 2 or 3 members, got {names!r}")
+            raise SettingError(f"an interaction is of 2 or 3 members, got {names!r}")
     reader = _Reader()
     faults: dict[int, str] = {}
     lines: list[int] = []

@@ -13,6 +13,7 @@ import numpy as np
 from numba import float32, uint64
 from numpy.typing import NDArray
 
+from dwindle._base.errors import SettingError
 from dwindle._base.text import COLON, HASH, MINUS, PLUS, RETURN, SPACE, TAB, ZERO
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.text.errors import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
@@ -68,7 +69,7 @@ def parse(
     """
     if interactions or ignore:
         option = "interactions" if interactions else "ignore"
-        raise ValueError(f"{option}: svmlight has no namespaces (VW text has)")
+        raise SettingError(f"{option}: svmlight has no namespaces (VW text has)")
     data, begin, size = opened(block)
     rows = Rows(
         start=block.memory.empty(size.lines + 1, np.int64),

@@ -13,8 +13,8 @@ import xxhash
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle._base.files import check_apart, check_folder
+from dwindle._base.system import cores
 from dwindle._base.text import counted
-from dwindle._base.threads import cores
 from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.data.cache import Cache

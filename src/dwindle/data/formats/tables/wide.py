@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.vocabulary import (
     Interactions,
@@ -60,7 +60,7 @@ def roles(
             raise DataError(f"{source}: no column {name!r} for {role}; the columns are {there}")
     for names in interactions:
         if len(names) not in {2, 3}:
-            raise ValueError(f"an interaction is of 2 or 3 columns, got {names!r}")
+            raise SettingError(f"an interaction is of 2 or 3 columns, got {names!r}")
         for name in names:
             if name not in features:
                 role = "ignored" if name in ignore else "the label or the weight"

@@ -10,6 +10,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from dwindle._base.errors import SettingError
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.formats.vw import simd
@@ -101,7 +102,7 @@ def _plan(interactions: tuple[tuple[str, ...], ...], ignore: frozenset[str]) -> 
     crossings = np.full((len(interactions), 3), -1, np.int64)
     for c, names in enumerate(interactions):
         if len(names) not in {2, 3}:
-            raise ValueError(f"an interaction is of 2 or 3 namespaces, got {names!r}")
+            raise SettingError(f"an interaction is of 2 or 3 namespaces, got {names!r}")
         crossings[c, : len(names)] = [crossed.index(name) for name in names]
     return Plan(_seeds(sorted(ignore)), _seeds(crossed), crossings)
 

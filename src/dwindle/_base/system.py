@@ -1,0 +1,63 @@
+"""What differs between operating systems and builds of Python, each with a fallback."""
+
+import mmap
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")  # of Linux
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # of Linux
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def peak_memory() -> int:
+    """Return the most memory this process has had resident, in bytes; 0 if the system cannot tell.
+
+    On Linux ``getrusage`` begins with the peak of the process that started this one, so it is asked
+    only where there is no /proc.
+    """
+    if _STATUS.exists():
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+    try:
+        import resource  # noqa: PLC0415  (Windows has none)
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def drop_pages(memory: mmap.mmap, begin: int, size: int) -> None:
+    """Let the system take back whole pages of a mapped file; it reads them again when needed.
+
+    Where Python cannot ask for that, as on Windows, the system decides by itself.
+    """
+    if hasattr(mmap, "MADV_DONTNEED"):
+        memory.madvise(mmap.MADV_DONTNEED, begin, size)
+
+
+def allow_as_usual(path: str | os.PathLike[str]) -> None:
+    """Give a temporary file, which is private, the permissions of any new file."""
+    umask = os.umask(0)  # there is no way to read it without setting it
+    os.umask(umask)
+    Path(path).chmod(0o666 & ~umask)
+
+
+def has_usual_objects() -> bool:
+    """Whether compiled code may read Python's dicts, strings and floats by their addresses.
+
+    That holds for CPython of 64 bits with a global interpreter lock: an object begins with its
+    reference count and its type, eight bytes each, and nothing moves while a kernel runs.
+    """
+    return (
+        sys.implementation.name == "cpython"
+        and sys.maxsize == 2**63 - 1
+        and object.__basicsize__ == 16
+        and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    )
