@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from dwindle.data.formats import vw
 from dwindle.data.formats.block import Block
+from dwindle.data.formats.vw import parser as vw
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import helper, kernel
 
