@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.data.frames import batch_of
-    from dwindle.data.stream import ReadOptions, read
+    from dwindle.data.options import ReadOptions
+    from dwindle.data.stream import read
     from dwindle.engine.explain import Explanation
     from dwindle.engine.learner import Learner  # from model.checkpoint it can save and load
     from dwindle.estimators.classifier import TruncatedGradientClassifier
@@ -52,7 +53,8 @@ _HOMES = {
     "algorithm.updates": ("FTRL", "RDA", "Adaptive", "Averaged", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
     "data.frames": ("batch_of",),
-    "data.stream": ("ReadOptions", "read"),
+    "data.options": ("ReadOptions",),
+    "data.stream": ("read",),
     "engine.explain": ("Explanation",),
     "estimators.classifier": ("TruncatedGradientClassifier",),
     "estimators.loading": ("load",),

@@ -30,11 +30,12 @@ from dwindle import (
 from dwindle._base.errors import DataError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Rounding
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import edge
 from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
-from dwindle.model.model import Model, load_checkpoint, save_checkpoint
+from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
+from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.features.names import shown
 from dwindle.model.model import Model
 from dwindle.runs.convert import convert

@@ -13,7 +13,7 @@ import pytest
 
 from dwindle import DataError
 from dwindle.algorithm.settings import LOSSES
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.runs.evaluate import evaluate
 from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.predict import predict

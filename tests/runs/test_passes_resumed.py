@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dwindle import DataError
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train

@@ -148,7 +148,7 @@ def taken(settings: type, options: dict[str, Any]) -> dict[str, Any]:
 
 def reading(settings: dict[str, Any]) -> Any:
     """Take out of ``settings`` what the options in `data` and `features` say."""
-    from dwindle.data.stream import ReadOptions
+    from dwindle.data.options import ReadOptions
 
     products = [tuple(product.split("*")) for product in settings.pop("interactions", ())]
     for product in products:

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.settings import LearnerSettings, option, options_of
-from dwindle.data.stream import ReadOptions, kept_reading
+from dwindle.data.options import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._one_vs_rest import Coding, Data, Files, Panel, Rows, Team, Watch

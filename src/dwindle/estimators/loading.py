@@ -1,6 +1,7 @@
 """From a model file to an estimator that predicts."""
 
 from dwindle.algorithm.losses import is_classification
+from dwindle.engine.learner import Learner
 from dwindle.estimators._base import Path
 from dwindle.estimators._one_vs_rest import Panel
 from dwindle.estimators.classifier import TruncatedGradientClassifier

@@ -9,7 +9,7 @@ import numpy as np
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import blaming
 from dwindle.data.labels import Labels
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.engine.validation import check_labels
 from dwindle.model.model import Model
 from dwindle.runs import metrics

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
-    from dwindle.data.stream import Position
+    from dwindle.data.sources import Position
     from dwindle.runs.loop import Pass
     from dwindle.runs.progress_table import Row
 

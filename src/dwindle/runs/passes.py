@@ -12,7 +12,9 @@ from dwindle._base.errors import DataError
 from dwindle.data.cache import Again
 from dwindle.data.formats.block import BadLine, Parsed, blaming
 from dwindle.data.labels import Labels
-from dwindle.data.stream import ReadOptions, format_by_name, needs_parsing, once_only, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.sources import format_by_name, needs_parsing, once_only
+from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.runs.progress import Progress
 

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle._base.threads import prefetch
 from dwindle.algorithm.losses import has_probabilities, is_classification, link
 from dwindle.data.formats.block import Parsed
-from dwindle.data.stream import Position, ReadOptions, ahead, as_before, read, size
+from dwindle.data.options import ReadOptions, as_before
+from dwindle.data.sources import Position, size, sources
+from dwindle.data.stream import read
 from dwindle.model.model import Model
 from dwindle.runs.observer import Observer
 
@@ -56,9 +59,10 @@ def predicted(
     model: Model, paths: Sequence[str], reading: ReadOptions, observer: Observer
 ) -> Iterator[tuple[Parsed, Scores]]:
     """Yield what is read with its predictions, made on a thread of their own."""
-    examples, total = 0, size(paths)
+    files = sources(paths)
+    examples, total = 0, size(files)
     observer.position(Position(examples, 0, total))
-    for parsed, prediction in ahead((p, model.predict(p.batch)) for p in read(paths, reading)):
+    for parsed, prediction in prefetch((p, model.predict(p.batch)) for p in read(files, reading)):
         yield parsed, prediction
         examples += parsed.batch.n_examples
         observer.position(Position(examples, parsed.end, total))

@@ -5,7 +5,7 @@ Importing it imports no compiler, so that ``--help`` and bad usage are answered 
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.schedules import Schedule
@@ -16,15 +16,7 @@ from dwindle.algorithm.settings import (
     option,
     options_of,
 )
-
-if TYPE_CHECKING:
-    from dwindle.data.stream import ReadOptions
-
-
-def _read_options() -> "ReadOptions":
-    from dwindle.data.stream import ReadOptions  # noqa: PLC0415  (it imports Arrow)
-
-    return ReadOptions()
+from dwindle.data.options import ReadOptions
 
 
 def number_or_file(text: str) -> int | str:
@@ -88,7 +80,7 @@ class TrainSettings(RunSettings):
         kind=interval,
         metavar="60s|N",
     )  # is asked with the seconds and examples since the last one
-    reading: "ReadOptions" = field(default_factory=_read_options)
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
 
 def complete(settings: LearnerSettings, earlier: Mapping[str, Any], given: Collection[str]) -> None:

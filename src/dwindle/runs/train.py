@@ -12,9 +12,10 @@ from typing import Any
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart, check_folder
 from dwindle._base.system import peak_memory
-from dwindle._base.threads import Aside
+from dwindle._base.threads import Worker
 from dwindle.data.formats.block import BadLine, Parsed, blaming
-from dwindle.data.stream import Position, as_before, kept_reading, once_only, size, sources
+from dwindle.data.options import as_before, kept_reading
+from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.model.checkpoint import load_checkpoint
 from dwindle.model.model import Model
@@ -82,8 +83,9 @@ def train(
     settings.check()
     target = Path(model_path)
     earlier = _resumed(target, settings, given) if resume else None
-    data = Passes(paths, settings.reading, settings.holdout, observer.note)
-    run = _Run(list(paths), target, settings, data, observer)
+    files = sources(paths)
+    data = Passes(files, settings.reading, settings.holdout, observer.note)
+    run = _Run(files, target, settings, data, observer)
     with closing(data):
         try:
             run.hold_out()
@@ -119,7 +121,7 @@ class _Run(checkpoint.Reached):
 
     def __init__(
         self,
-        paths: list[str],
+        paths: Sources,
         model_path: Path,
         settings: TrainSettings,
         data: Passes,
@@ -128,7 +130,7 @@ class _Run(checkpoint.Reached):
         super().__init__()
         check_folder(model_path)
         held = [settings.holdout] if isinstance(settings.holdout, str) else []
-        check_apart(model_path, [*sources(paths), *held])
+        check_apart(model_path, [*paths, *held])
         self.paths = paths
         self.size = size(paths)
         self.model_path = model_path
@@ -138,7 +140,7 @@ class _Run(checkpoint.Reached):
         self.data = data
         self.observer = observer
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
-        self.worker = Aside()  # measures, while the learner learns on
+        self.worker = Worker()  # measures, while the learner learns on
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
 
@@ -262,7 +264,7 @@ class _Run(checkpoint.Reached):
     def _finish(self) -> Summary:
         learner, progress = self.learner, self.progress
         if learner is None or progress is None or progress.examples == 0:
-            raise DataError(f"{' '.join(self.paths)}: no examples to learn from")
+            raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
         if progress.examples != self.next_row // 2:
             self._row()
         self.worker.wait()
@@ -375,4 +377,7 @@ class _Run(checkpoint.Reached):
     def _fixed(self) -> dict[str, Any]:
         """Gather what must be as it was when a run goes on, beside the learner's settings."""
         run = {name: getattr(self.settings, name) for name in RESUMED}
-        return {"data": self.paths, "reading": kept_reading(self.settings.reading)} | run
+        return {
+            "data": list(self.paths.given),
+            "reading": kept_reading(self.settings.reading),
+        } | run

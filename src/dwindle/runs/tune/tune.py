@@ -20,7 +20,9 @@ from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.data.cache import Cache
 from dwindle.data.formats.block import Parsed, blaming
 from dwindle.data.labels import Labels
-from dwindle.data.stream import Position, ReadOptions, once_only, read, size, sources
+from dwindle.data.options import ReadOptions
+from dwindle.data.sources import Position, Sources, once_only, size, sources
+from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.journal import Journal
@@ -92,15 +94,16 @@ def tune(
     settings.check()
     target = Path(model_path)
     check_folder(target)
-    check_apart(target, sources(paths))
-    if once_only(paths):
+    files = sources(paths)
+    check_apart(target, files)
+    if once_only(files):
         raise DataError("a pipe can be read only once, and tuning reads the data twice: use a file")
     journal = target.with_name(target.name + ".tuning")
     try:
-        found = _found(paths, journal, settings, observer)
+        found = _found(files, journal, settings, observer)
         observer.found(found)
         chosen = settings.training(found.chosen.setting)
-        summary = train(paths, target, chosen, observer=observer)
+        summary = train(files, target, chosen, observer=observer)
     except Stopped as stopped:
         if stopped.resume_from is not None:
             stopped.resume_from.unlink()  # a checkpoint of one run of many, which is made anew
@@ -109,7 +112,7 @@ def tune(
     return Tuned(found, summary)
 
 
-def _found(paths: Sequence[str], path: Path, settings: TuneSettings, observer: Observer) -> Found:
+def _found(paths: Sources, path: Path, settings: TuneSettings, observer: Observer) -> Found:
     """Search, with the journal at ``path``."""
     with closing(Cache()) as cache:
         loss = _fill(cache, paths, settings, observer)
@@ -142,7 +145,7 @@ def _about(examples: Sequence[Batch], loss: Any, settings: TuneSettings) -> dict
 
 def _fill(
     cache: Cache,
-    paths: Sequence[str],
+    paths: Sources,
     settings: TuneSettings,
     observer: Observer,
 ) -> Any:
@@ -169,7 +172,7 @@ def _fill(
             "set TMPDIR to another folder"
         )
     if loss is None:
-        raise DataError(f"{' '.join(paths)}: no examples to learn from")
+        raise DataError(f"{' '.join(paths.given)}: no examples to learn from")
     return loss
 
 
