@@ -1,5 +1,6 @@
 """A learner that is copied or interrupted goes on as if it had not been."""
 
+import json
 import pickle
 import signal
 import threading
@@ -7,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from dwindle import Adaptive, Averaged, Batch, Learner, Logistic, Plain, Truncation
+from dwindle import FTRL, RDA, Adaptive, Averaged, Batch, Learner, Logistic, Plain, Truncation
 
 
 @pytest.mark.parametrize("update", [Plain(), Adaptive(), Averaged()], ids=str)
@@ -83,3 +84,21 @@ def test_an_interrupt_between_examples_leaves_no_half_learned_one():
     for i in range(learner.n_steps):
         other.learn_one(*example(i))
     assert learner.weights() == other.weights()
+
+
+@pytest.mark.parametrize("update", [Plain(), Adaptive(), Averaged(), FTRL(), RDA()], ids=str)
+def test_a_learner_made_of_another_s_state_goes_on_to_the_bit(update):
+    learner = Learner(Logistic(), Truncation(0.001), update, 0.1)
+    half = Batch.from_dicts([{f"n^w{i % 97}": 1.0, "3": i} for i in range(500)], [1, -1] * 250)
+    learner.learn(half)
+    state = learner.state()
+    rest = {name: value for name, value in state.items() if name not in {"cells", "names"}}
+    copy = Learner.from_state(
+        json.loads(json.dumps(rest)) | {"cells": state["cells"], "names": state["names"]}
+    )
+    for each in (learner, copy):
+        each.learn(half)
+        each.cooldown(3)
+    assert copy.weights() == learner.weights()
+    assert copy.intercept == learner.intercept
+    assert pickle.dumps(copy.state()) == pickle.dumps(learner.state())

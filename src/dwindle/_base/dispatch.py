@@ -6,7 +6,8 @@ shrinkage can be named, configured and shown without paying for its import.
 """
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
@@ -74,6 +75,29 @@ def known_class(name: str) -> type:
             if cls.__name__ == name:
                 return cls
     raise DataError(f"nothing is known of {name}: import the module that defines it first")
+
+
+def json_number(value: Any) -> Any:
+    """Convert a number for JSON, which has no infinity and no NaN: these become their names."""
+    plain = value.item() if hasattr(value, "item") else value
+    return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
+
+
+def recipe(ingredient: Any) -> dict[str, dict[str, Any]]:
+    """Describe an ingredient in JSON: the name of its class, and its fields."""
+    fields = ingredient._asdict().items()
+    return {type(ingredient).__name__: {name: json_number(value) for name, value in fields}}
+
+
+def from_recipe(described: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Make the ingredient that `recipe` described."""
+    [(name, fields)] = described.items()
+    cls: Any = known_class(name)
+    if unknown := fields.keys() - set(cls._fields):
+        raise DataError(
+            f"written by a newer dwindle: unknown setting {min(unknown)!r} of {name}; upgrade"
+        )
+    return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
 
 
 def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:

@@ -1,14 +1,14 @@
 """The learner: the clock, the table of live features and the ingredients, put to work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import exact, require
+from dwindle._base.dispatch import exact, from_recipe, json_number, recipe, require
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
@@ -17,13 +17,14 @@ from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation, lags, shrink
 from dwindle.algorithm.updates import FTRL, RDA, Adaptive, settle, squared, step, usual_rate, worth
 from dwindle.engine import kernels
+from dwindle.engine.budget import Cut
 from dwindle.engine.cardinality import Distinct
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.learn_one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
 from dwindle.engine.table import Table, empty_cells
 from dwindle.engine.validation import check_budget, check_labels, check_settings
 from dwindle.features.batch import Batch, Features
-from dwindle.features.names import Text, shown
+from dwindle.features.names import shown
 
 
 class Learner:
@@ -310,38 +311,93 @@ class Learner:
         with Held():
             self.table.sweep()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Settings and plain arrays; a copy made of them goes on to the bit."""
-        table = self.table
-        full = table.cells[table.cells["key"] != 0]
-        key = full["key"] - np.uint64(1)
-        names = table.names.of(key)
+    def settings(self) -> dict[str, Any]:
+        """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
         return {
-            "ingredients": (self.loss, self.shrinkage, self.update, self.schedule),
+            "loss": recipe(self.loss),
+            "shrinkage": recipe(self.shrinkage),
+            "update": recipe(self.update),
+            "learning_rate": recipe(self.schedule),
             "intercept": self.has_intercept,
             "normalize": self.normalize,
             "max_live": self.max_live,
-            "clock": self.clock.state,
-            "bias": self.bias.copy(),
-            "cells": full,
-            "n_cells": len(table.cells),
-            "peak": table.peak,
-            "last_cut": table.last_cut,
-            "seen": table.seen.register.copy(),
-            "names": (key, names.bound, names.text),
         }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        settings = {name: state[name] for name in ("intercept", "normalize", "max_live")}
-        fresh = Learner(*state["ingredients"], **settings)
-        self.__dict__.update(fresh.__dict__)
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Make a new learner of the settings of another one.
+
+        >>> Learner.from_settings(Learner(Logistic(), max_live=10).settings()).loss
+        Logistic()
+        """
+        loss, shrinkage, update = (
+            from_recipe(settings[i]) for i in ("loss", "shrinkage", "update")
+        )
+        schedule = settings["learning_rate"]["Schedule"]
+        return cls(
+            loss,
+            shrinkage,
+            update,
+            Schedule(**{name: float(value) for name, value in schedule.items()}),
+            intercept=settings["intercept"],
+            normalize=settings["normalize"],
+            max_live=settings.get("max_live"),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `from_state` needs to make a learner that goes on as this one does.
+
+        ``cells`` has an array for each field of the cells of live features, ``id`` being the key,
+        and ``names`` has their names in the same order. The rest is fit for JSON: ``intercept`` is
+        the intercept's cell, ``seen`` the packed counter of distinct features. Nothing is lost: the
+        learner made of it learns the same weights to the bit.
+        """
+        table = self.table
+        full = table.cells[table.cells["key"] != 0]
+        key = full["key"] - np.uint64(1)
+        fields = [name for name in full.dtype.names if name != "key"]
+        return {
+            "settings": self.settings(),
+            "intercept": {name: json_number(self.bias[name][0]) for name in fields},
+            "clock": self.clock.state,
+            "n_cells": len(table.cells),
+            "peak": table.peak,
+            "last_cut": list(table.last_cut),
+            "seen": table.seen.packed(),
+            "cells": {"id": key} | {name: full[name] for name in fields},
+            "names": table.names.of(key),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the learner that `state` described."""
+        learner = cls.from_settings(state["settings"])
+        learner._restore(state)  # noqa: SLF001  (a method of this very class)
+        return learner
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Bring a new learner to the state of another of the same settings."""
+        table, key = self.table, state["cells"]["id"]
+        rows = empty_cells(self.update, len(key))
+        for name in rows.dtype.names:
+            rows[name] = key + np.uint64(1) if name == "key" else state["cells"][name]
+        table.fill(rows, state["n_cells"])
+        table.peak, table.seen = state["peak"], Distinct.unpacked(state["seen"])
+        table.last_cut = Cut(*state.get("last_cut", ()))
+        table.names.enter(key, state["names"], np.arange(len(key)))
+        for name, number in state["intercept"].items():
+            self.bias[name] = float(number)
         self.clock.set(**state["clock"])
-        self.bias[:] = state["bias"]
-        self.table.fill(np.array(state["cells"]), state["n_cells"])
-        self.table.peak, self.table.seen = state["peak"], Distinct(np.array(state["seen"]))
-        self.table.last_cut = state["last_cut"]
-        key, bound, text = state["names"]
-        self.table.names.enter(key, Text(bound, text), np.arange(len(key)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # With the ingredients themselves: to unpickle a user's own imports the module it is from.
+        made_of = self.loss, self.shrinkage, self.update, self.schedule
+        return self.state() | {"ingredients": made_of}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        options = {name: state["settings"][name] for name in ("intercept", "normalize", "max_live")}
+        self.__init__(*state["ingredients"], **options)  # type: ignore[misc]
+        self._restore(state)
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """With or without the intercept."""
