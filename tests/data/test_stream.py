@@ -177,16 +177,19 @@ def test_a_reading_that_is_left_unfinished_is_closed_wherever_the_collector_find
 
 
 OWN = """
-import gc, time
+import gc, threading
 from dwindle.data.stream import ahead
+
+left, collected = threading.Event(), threading.Event()
 
 class Holder:
     pass
 
 def items():
     yield 1
-    time.sleep(0.2)  # until nobody wants more
+    left.wait()  # until nobody wants more
     gc.collect()
+    collected.set()
     yield 2
 
 holder = Holder()
@@ -195,8 +198,8 @@ holder.items = ahead(items())
 gc.disable()
 next(holder.items)
 del holder
-time.sleep(0.4)
-print("closed")
+left.set()
+print("closed" if collected.wait(30) else "the collector waits for its own thread")
 """
 
 

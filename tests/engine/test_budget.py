@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from collections import defaultdict
 from copy import deepcopy
 from dataclasses import replace
@@ -37,6 +35,7 @@ from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
 from dwindle.model.model import Model, load_checkpoint, save_checkpoint
 from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.budgeted import LOGISTIC, budgeted, wide
+from helpers.commands import dwindle
 from helpers.ingredients import UPDATES, pulls_of, rates_of
 from helpers.stopping import stopped_after
 from helpers.streams import batch_of, cut, seeds
@@ -283,8 +282,7 @@ def test_a_budget_that_nothing_could_keep_is_refused(shrinkage, update, max_live
 
 def run(*args):
     """The end of what a command says in JSON, or its one line of complaint."""
-    command = [sys.executable, "-m", "dwindle", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = dwindle(*args, check=False, text=True)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else done.stderr
 
 

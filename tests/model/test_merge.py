@@ -1,8 +1,6 @@
 """Models trained on parts of the data, made one."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,14 +14,13 @@ from dwindle.model.merge import merge, merged
 from dwindle.model.model import Model, save_models
 from dwindle.runs.predict import evaluate
 from dwindle.runs.train import TrainSettings, train
-from helpers import planted
+from helpers import commands, planted
 
 EXAMPLES = planted.rows(3000)
 
 
 def dwindle(*words):
-    command = [sys.executable, "-m", "dwindle", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return commands.dwindle(*words, check=False, text=True)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.predict import evaluate
 from dwindle.runs.train import TrainSettings, train
-from helpers.repeated import OVERFIT, TEXTS, bits, dwindle, fitted, rows, vw_text
+from helpers.commands import dwindle
+from helpers.repeated import OVERFIT, TEXTS, bits, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
 TEXT = vw_text(list(rows()))

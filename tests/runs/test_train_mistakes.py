@@ -10,7 +10,8 @@ from dwindle import DataError, DivergedError
 from dwindle.data.stream import ReadOptions
 from dwindle.runs.progress import Progress
 from dwindle.runs.train import TrainSettings, train
-from helpers.telling import dwindle, fitted, lines
+from helpers.commands import dwindle
+from helpers.telling import fitted, lines
 
 TEXT = lines().encode()
 
