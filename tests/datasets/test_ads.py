@@ -7,7 +7,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from vowpalwabbit import Workspace
 
 from dwindle import Adaptive, Learner, Logistic, Truncation
 from dwindle.datasets import ads as generating
@@ -93,7 +92,7 @@ def test_most_features_come_only_once_and_some_come_often():
 
 
 def test_vowpal_wabbit_reads_the_same_words():
-    vw = Workspace("--quiet --noconstant")
+    vw = pytest.importorskip("vowpalwabbit").Workspace("--quiet --noconstant")
     for line, (label, query, ads) in zip(
         text(n=200).decode().splitlines(), examples(n=200), strict=True
     ):

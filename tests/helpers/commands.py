@@ -12,14 +12,13 @@ from unittest.mock import patch
 from dwindle.cli import main
 
 
-def dwindle(*args, check=True, text=False, cwd=None, stdin=None, **how):
+def dwindle(*args, check=True, text=False, cwd=None, stdin=None, apart=False, **how):
     """Run a command and return what `subprocess.run` would: exit code, output and errors.
 
-    It runs in this process, since to start Python and load Numba takes a second. A command that
-    reads a pipe, or is given something else that only `subprocess.run` understands, has a process
-    of its own.
+    It runs in this process, since to start Python and load Numba takes a second. It has a process
+    of its own if it is to be ``apart``, reads a pipe, or is given what only `subprocess.run` takes.
     """
-    if stdin is None and not how:
+    if stdin is None and not apart and not how:
         done = _in_this_process([str(arg) for arg in args], cwd)
     else:
         given = {"stdin": stdin} if hasattr(stdin, "fileno") else {"input": stdin}
