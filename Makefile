@@ -2,7 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick lint bench paper paper-quick defaults big-ads big-ads-small frontier clean
+# Tests run side by side, one process for each core; TESTS may name files or folders.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+TESTS ?=
+
+.PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons lint
+.PHONY: bench paper paper-quick defaults big-ads big-ads-small frontier clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -11,10 +16,25 @@ demo: .venv/installed  ## the paper's experiment in small
 	$(BIN)/dwindle demo
 
 test: lint  ## lint, types, import contracts and all tests
-	$(BIN)/python -m pytest
+	$(PYTEST) $(TESTS)
 
 quick: lint  ## the same without the slow tests
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow" $(TESTS)
+
+test-all: lint  ## the same with every combination of settings and many more examples
+	DWINDLE_FULL=1 $(PYTEST) $(TESTS)
+
+coverage: .venv/developing  ## the share of Python lines that the tests run
+	$(PYTEST) --cov --cov-report=term $(TESTS)
+
+test-wheel:  ## the quick tests against the built wheel, in a clean environment without src
+	.ci/test-wheel $(PYTHON)
+
+test-oldest:  ## the same with the oldest dependencies that are allowed
+	.ci/test-wheel $(PYTHON) oldest
+
+test-pythons:  ## the same on every Python from 3.11 to 3.14 that is at hand
+	.ci/test-pythons
 
 lint: .venv/developing  ## lint, types, import contracts
 	$(BIN)/ruff check

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Compiling a kernel takes seconds, so a deadline would say nothing about the test.
-settings.register_profile("here", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("here")
+# Compiling a kernel takes seconds, so a deadline would say nothing about the test. A CI sees the
+# same examples in every run, whoever runs the tests elsewhere sees new ones.
+usual = settings(deadline=None, derandomize="CI" in os.environ, max_examples=25)
+settings.register_profile("usual", usual)
+settings.register_profile("full", usual, max_examples=200)  # `make test-all`
+settings.load_profile("full" if "DWINDLE_FULL" in os.environ else "usual")
 
 # A shell has what it runs in the background ignore interrupts, and tests would wait for theirs.
 signal.signal(signal.SIGINT, signal.default_int_handler)

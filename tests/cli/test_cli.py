@@ -1,7 +1,6 @@
 """The command line, run as a user would."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,19 +8,13 @@ from pathlib import Path
 import pytest
 
 from dwindle.cli import COMMANDS
+from helpers import commands
 
 ROOT = Path(__file__).parents[2]
 
 
-def dwindle(*args, check=True, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "dwindle", *args],
-        capture_output=True,
-        text=True,
-        check=check,
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "80"},
-    )
+def dwindle(*args, **how):
+    return commands.dwindle(*args, text=True, **how)
 
 
 def test_help_lists_the_commands_and_imports_no_numba():

@@ -3,8 +3,6 @@
 import io
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from rich.cells import cell_len
@@ -16,6 +14,7 @@ from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
+from helpers.commands import dwindle
 
 
 def drawn(weights, *, width=None, encoding="utf-8"):
@@ -67,13 +66,8 @@ def test_a_name_cannot_move_the_cursor():
 
 
 def inspected(*args, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "dwindle", "inspect", *map(str, args)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | environment,
-    ).stdout
+    how = {"env": os.environ | environment} if environment else {}
+    return dwindle("inspect", *args, text=True, **how).stdout
 
 
 @pytest.fixture(scope="module")

@@ -187,16 +187,19 @@ def test_a_reading_that_is_left_unfinished_is_closed_wherever_the_collector_find
 
 
 OWN = """
-import gc, time
+import gc, threading
 from dwindle._base.threads import prefetch
+
+left, collected = threading.Event(), threading.Event()
 
 class Holder:
     pass
 
 def items():
     yield 1
-    time.sleep(0.2)  # until nobody wants more
+    left.wait()  # until nobody wants more
     gc.collect()
+    collected.set()
     yield 2
 
 holder = Holder()
@@ -205,8 +208,8 @@ holder.items = prefetch(items())
 gc.disable()
 next(holder.items)
 del holder
-time.sleep(0.4)
-print("closed")
+left.set()
+print("closed" if collected.wait(30) else "the collector waits for its own thread")
 """
 
 

@@ -7,7 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dwindle.data.formats.vw import parser as vw
@@ -42,8 +42,7 @@ def test_ignored_namespaces_are_checked_and_left_out(data, ignore):
 def test_lines_are_read_alike_wherever_the_text_is_cut_into_blocks(data, at):
     at = data.find(b"\n", at) + 1
     one, rest = block(data[:at]), block(data[at:], 1 + data[:at].count(b"\n"))
-    if rest.line == 1:
-        return
+    assume(rest.line > 1)
     parts = vw.parse(one), vw.parse(rest)
     whole = vw.parse(block(data))
     assert whole.bad == parts[0].bad + parts[1].bad
@@ -180,7 +179,7 @@ def test_a_second_process_compiles_nothing_and_features_are_not_reference_counte
             data = np.frombuffer(raw, np.uint8)
             vw.parse(Block(data, "data"), interactions=(("f", "f"),))
             svmlight.parse(Block(data, "data"))
-        kernels = scan._counts, vw.read, svmlight._read
+        kernels = [kernel.of() for kernel in (scan._counts, vw.read, svmlight._read)]
         assert all(len(kernel.signatures) == 1 for kernel in kernels)
         print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
         if sys.argv[1:]:

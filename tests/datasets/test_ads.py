@@ -3,18 +3,17 @@
 import json
 import math
 import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
-from vowpalwabbit import Workspace
 
 from dwindle import Adaptive, Learner, Logistic, Truncation
 from dwindle.datasets import ads as generating
 from dwindle.datasets.ads import AD, OCTAVES, QUERY, Ads
 from dwindle.model.model import Model
 from dwindle.runs.metrics import auc
+from helpers.commands import command, dwindle
 
 FEW = 3000
 MASK = 2**64 - 1
@@ -33,12 +32,6 @@ def parts(line):
 
 def examples(**which):
     return [parts(line) for line in text(**which).decode().splitlines()]
-
-
-def dwindle(*args, check=True, **how):
-    return subprocess.run(
-        [sys.executable, "-m", "dwindle", *args], capture_output=True, check=check, **how
-    )
 
 
 def test_a_seed_always_gives_the_same_log_and_another_seed_another():
@@ -99,7 +92,7 @@ def test_most_features_come_only_once_and_some_come_often():
 
 
 def test_vowpal_wabbit_reads_the_same_words():
-    vw = Workspace("--quiet --noconstant")
+    vw = pytest.importorskip("vowpalwabbit").Workspace("--quiet --noconstant")
     for line, (label, query, ads) in zip(
         text(n=200).decode().splitlines(), examples(n=200), strict=True
     ):
@@ -229,13 +222,13 @@ def test_the_command_writes_what_the_library_does_and_tells_the_least_error(tmp_
 
 def test_training_reads_the_log_from_a_pipe(tmp_path):
     model = tmp_path / "m.parquet"
-    dwindle("train", "-", "--interactions", "q*a", "-q", "-m", model, input=text(n=500))
+    dwindle("train", "-", "--interactions", "q*a", "-q", "-m", model, stdin=text(n=500))
     assert any(name.startswith("q*a") for name in map(str, Model.load(model).weights()))
 
 
 def test_a_closed_pipe_ends_the_log_in_silence():
-    command = [sys.executable, "-m", "dwindle", "generate", "ads", "-n", "100000000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as going:
+    generating = command("generate", "ads", "-n", "100000000")
+    with subprocess.Popen(generating, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as going:
         assert going.stdout.readline() == text(n=1)
         going.stdout.close()
         assert going.stderr.read() == b""

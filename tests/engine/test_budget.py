@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from collections import defaultdict
 from copy import deepcopy
 from dataclasses import replace
@@ -40,6 +38,7 @@ from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.budgeted import LOGISTIC, budgeted, wide
+from helpers.commands import dwindle
 from helpers.ingredients import UPDATES, pulls_of, rates_of
 from helpers.observing import heard
 from helpers.stopping import stopped_after
@@ -285,10 +284,9 @@ def test_a_budget_that_nothing_could_keep_is_refused(shrinkage, update, max_live
         Learner(Logistic(), shrinkage, update, max_live=max_live)
 
 
-def run(*args):
+def run(*args, **how):
     """The end of what a command says in JSON, or its one line of complaint."""
-    command = [sys.executable, "-m", "dwindle", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = dwindle(*args, check=False, text=True, **how)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else done.stderr
 
 
@@ -335,7 +333,7 @@ def test_a_run_stays_within_the_memory_it_is_given(tmp_path):
     path = tmp_path / "clicks.vw"
     path.write_bytes(b"".join(Ads().text(40_000)))
     done = run("train", path, "--interactions", "q*a", "--memory", "700MB", "--json",
-               "--model", tmp_path / "m.parquet")  # fmt: skip
+               "--model", tmp_path / "m.parquet", apart=True)  # fmt: skip
     assert done["seen"] > 6_000_000
     assert done["peak_live"] > 700_000
     assert done["kept"] > 500_000

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import random_array
-from vowpalwabbit import Workspace
 
 import reference
 from dwindle import (
@@ -133,7 +132,7 @@ def test_ftrl_has_the_weights_of_vowpal_wabbit(l1, alpha, beta):
     ours = Learner(Logistic(), Truncation(l1), FTRL(beta), alpha, intercept=False)
     p = ours.learn(Batch.from_csr(matrix, label))
     with TemporaryDirectory() as folder:
-        vw = Workspace(
+        vw = pytest.importorskip("vowpalwabbit").Workspace(
             f"--ftrl --ftrl_alpha {alpha} --ftrl_beta {beta} --l1 {l1} --loss_function logistic "
             f"--noconstant -b 18 --quiet --cache_file {folder}/c -k"
         )

@@ -3,12 +3,14 @@
 import json
 import pickle
 import signal
-import threading
 
 import numpy as np
 import pytest
 
 from dwindle import FTRL, RDA, Adaptive, Averaged, Batch, Learner, Logistic, Plain, Truncation
+from dwindle.engine.learn_one import One
+from dwindle.engine.name_table import Names
+from dwindle.engine.table import Table
 
 
 @pytest.mark.parametrize("update", [Plain(), Adaptive(), Averaged()], ids=str)
@@ -36,30 +38,33 @@ def test_a_pickled_learner_goes_on_to_the_bit(update):
     )
 
 
-def interrupted(learn):
-    """Whether an interrupt came while it learned."""
-    timer = threading.Timer(0.02, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    try:
-        learn()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        timer.join()
-    return False
+def interrupt_before(monkeypatch, owner, name, n):
+    """An interrupt comes with each n-th call of a method."""
+    method, calls = getattr(owner, name), iter(range(1, 10**9))
+
+    def interrupting(*given):
+        if next(calls) % n == 0:
+            signal.raise_signal(signal.SIGINT)
+        return method(*given)
+
+    monkeypatch.setattr(owner, name, interrupting)
 
 
-def test_an_interrupt_leaves_a_learner_that_knows_how_far_it_is():
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_an_interrupt_leaves_a_learner_that_knows_how_far_it_is(monkeypatch, n):
     rng = np.random.default_rng(0)
-    n, nnz = 300_000, 20
-    key = rng.integers(0, 5000, n * nnz).astype(np.uint64)
-    label = rng.choice([-1.0, 1.0], n)
-    batch = Batch.from_arrays(np.arange(n + 1) * nnz, key, np.ones(n * nnz), label)
+    n_examples, nnz = 30_000, 20
+    key = rng.integers(0, 5000, n_examples * nnz).astype(np.uint64)
+    label = rng.choice([-1.0, 1.0], n_examples)
+    batch = Batch.from_arrays(np.arange(n_examples + 1) * nnz, key, np.ones(len(key)), label)
     learner, other = (Learner(Logistic(), Truncation(1e-3), Plain(), 0.1) for _ in range(2))
-    other.learn(batch.rows(0, 10))  # compiled
-    learner.learn(batch.rows(0, 10))
-    assert interrupted(lambda: learner.learn(batch.rows(10, n)))
-    assert 10 <= learner.n_steps < n
+    for each in (learner, other):
+        each.learn(batch.rows(0, 10))
+    interrupt_before(monkeypatch, learner, "_learn", n)  # while the kernel runs
+    with pytest.raises(KeyboardInterrupt):
+        learner.learn(batch.rows(10, n_examples))
+    monkeypatch.undo()
+    assert 10 < learner.n_steps < n_examples
     other.learn(batch.rows(10, learner.n_steps))
     assert learner.weights() == other.weights()
     assert learner.n_steps == other.n_steps
@@ -68,19 +73,32 @@ def test_an_interrupt_leaves_a_learner_that_knows_how_far_it_is():
     assert learner.weights() == other.weights()
 
 
-def test_an_interrupt_between_examples_leaves_no_half_learned_one():
+@pytest.mark.parametrize(
+    ("owner", "name", "n"),
+    [
+        (One, "laid", 7),
+        (Learner, "_make_way", 2),
+        (Table, "make_room", 1),
+        (Table, "sweep", 1),
+        (Names, "expect", 1),
+    ],
+)
+def test_an_interrupt_between_examples_leaves_no_half_learned_one(monkeypatch, owner, name, n):
     learner, other = (Learner(Logistic(), Truncation(1e-3), Plain(), 0.1) for _ in range(2))
 
     def example(i):
         return {f"f{(7 * i + k) % 4000}": 1.0 for k in range(30)}, (-1) ** i
 
     def learn():
-        while True:
+        while learner.n_steps < 20_000:
             learner.learn_one(*example(learner.n_steps))
 
-    learner.learn_one(*example(0))
-    for _ in range(20):
-        assert interrupted(learn)
+    interrupt_before(monkeypatch, owner, name, n)
+    for _ in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            learn()
+    monkeypatch.undo()
+    assert 0 < learner.n_steps < 20_000
     for i in range(learner.n_steps):
         other.learn_one(*example(i))
     assert learner.weights() == other.weights()

@@ -1,8 +1,6 @@
 """Estimators learn from files and write models, to the bit as the command line does."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -13,6 +11,7 @@ import dwindle
 from dwindle import DataError, TruncatedGradientClassifier, TruncatedGradientRegressor
 from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
+from helpers import commands
 from helpers.tabular import data, in_order, numbers, same
 
 
@@ -25,12 +24,7 @@ def svmlight(tmp_path, n=1500, classes=2):
 
 
 def train(*args):
-    done = subprocess.run(
-        [sys.executable, "-m", "dwindle", "train", *map(str, args), "-q"],
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    commands.dwindle("train", *args, "-q")
 
 
 @pytest.mark.parametrize(
@@ -172,10 +166,7 @@ def test_a_saved_model_is_one_for_the_command_line(tmp_path):
     x, y = load_svmlight_file(str(file), zero_based=True)
     model = TruncatedGradientClassifier(gravity=1e-3).fit(x, y)
     model.save(tmp_path / "m")
-    done = subprocess.run(
-        [sys.executable, "-m", "dwindle", "predict", tmp_path / "m", file, "--label"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = commands.dwindle("predict", tmp_path / "m", file, "--label", text=True)
     assert [float(label) for label in done.stdout.split()] == model.predict(x).tolist()
 
 

@@ -6,6 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+
+pytest.importorskip("river")
+
 from river import (
     checks,
     compose,

@@ -1,12 +1,10 @@
 """Examples that say all a format has words for, the command, and what it wrote."""
 
-import subprocess
-import sys
-
 import numpy as np
 
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
+from helpers import commands
 
 RICH = (
     "1 2.5 0.25 'first | a b:0.1 |user city:oslo age:1e-5 | c |user x\n"
@@ -21,12 +19,7 @@ PLAIN = "1 3:0.5 12:1\n-1\n0.25 0:-2 18446744073709551614:1e-45 7:7.0385307e-26\
 
 
 def dwindle(*args, stdin=None):
-    return subprocess.run(
-        [sys.executable, "-m", "dwindle", "convert", *map(str, args)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
+    return commands.dwindle("convert", *args, stdin=stdin, check=False)
 
 
 def examples(paths, **reading):

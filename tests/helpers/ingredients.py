@@ -9,10 +9,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 import dwindle
 import reference
 from dwindle import Schedule
+from helpers.pairwise import pairwise
 
 
 class Loss(NamedTuple):
@@ -122,6 +124,19 @@ SCHEDULES = [
     Schedule(0.1, pass_decay=0.5),
     Schedule(0.1, power_t=0.3, initial_t=2.0, pass_decay=0.9),
 ]
+
+
+def called(ingredient):
+    """The name of an ingredient, whatever the reference has beside it."""
+    if isinstance(ingredient, Loss):
+        return str(ingredient.loss)
+    return str(ingredient[0] if type(ingredient) is tuple else ingredient)
+
+
+def over_ingredients(updates=UPDATES, **which):
+    """Run a test over losses, shrinkages and updates, any two of which meet in some case."""
+    cases = pairwise(LOSSES, SHRINKAGES, updates, name=called, **which)
+    return pytest.mark.parametrize(("loss", "shrinkage", "update"), cases)
 
 
 def rates_of(schedule, n, passes_before):

@@ -1,8 +1,6 @@
 """Examples in any format, and the ways to go over them several times."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 
@@ -74,14 +72,3 @@ def fitted(paths, out, **settings):
     given = {"shrinkage": SHRINKAGE, "reading": SMALL} | settings
     summary = train([str(path) for path in paths], out, TrainSettings(**given))
     return Model.load(out), summary
-
-
-def command(*args):
-    return [sys.executable, "-m", "dwindle", *map(str, args)]
-
-
-def dwindle(*args, check=True, **how):
-    done = subprocess.run(command(*args), capture_output=True, check=False, **how)
-    if check:
-        assert done.returncode == 0, done.stderr.decode()
-    return done

@@ -1,8 +1,5 @@
 """VW text with a few words that tell the label, and the ways to learn from it."""
 
-import subprocess
-import sys
-
 import numpy as np
 
 from dwindle import Truncation
@@ -34,15 +31,3 @@ def fitted(paths, tmp_path, **settings):
     train([str(p) for p in paths], out, TrainSettings(**(SETTINGS | settings)))
     model = Model.load(out)
     return model.weights(), model.intercept
-
-
-def dwindle(*args, stdin=None, check=True):
-    done = subprocess.run(
-        [sys.executable, "-m", "dwindle", *map(str, args)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
-    if check:
-        assert done.returncode == 0, done.stderr.decode()
-    return done

@@ -2,11 +2,8 @@
 
 import shlex
 
-from click.testing import CliRunner
-
-from dwindle.cli import main
 from dwindle.runs.tune.grid import Grid
-from helpers import planted
+from helpers import commands, planted
 
 FAST = ("--learning-rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
 GRID = Grid((0.3,), (0.5,), (0.0, 0.01, 0.03), passes=(1, 3))
@@ -15,11 +12,7 @@ EXAMPLES = planted.rows(300)
 
 
 def dwindle(*args, check=True):
-    """The command in this process: to start one for each would take most of the time."""
-    done = CliRunner().invoke(main, [str(arg) for arg in args])
-    if check:
-        assert done.exit_code == 0, done.output
-    return done
+    return commands.dwindle(*args, check=check, text=True)
 
 
 def command_in(stderr):

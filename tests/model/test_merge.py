@@ -1,8 +1,6 @@
 """Models trained on parts of the data, made one."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,14 +15,13 @@ from dwindle.model.model import Model, save_models
 from dwindle.runs.evaluate import evaluate
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
-from helpers import planted
+from helpers import commands, planted
 
 EXAMPLES = planted.rows(3000)
 
 
 def dwindle(*words):
-    command = [sys.executable, "-m", "dwindle", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return commands.dwindle(*words, check=False, text=True)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from dwindle.features.names import Text
 from dwindle.model import parquet
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model, heaviest_first
-from helpers.ingredients import LOSSES, SCHEDULES, SHRINKAGES, UPDATES
+from helpers.ingredients import SCHEDULES, over_ingredients
 from helpers.streams import batch_of, cut, seeds, stream
 
 
@@ -86,9 +86,7 @@ def test_keep_keeps_exactly_the_heaviest():
     assert list(model.weights().items()) == everything[:3]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))
-@pytest.mark.parametrize("shrinkage", SHRINKAGES, ids=lambda pair: str(pair[0]))
-@pytest.mark.parametrize("update", UPDATES, ids=lambda pair: str(pair[0]))
+@over_ingredients()
 @given(seed=seeds)
 @settings(max_examples=2)
 def test_stopping_and_going_on_from_a_checkpoint_never_changes_a_bit(

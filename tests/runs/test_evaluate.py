@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -19,6 +17,7 @@ from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.predict import predict
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
+from helpers.commands import dwindle
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(800, 3))
@@ -126,13 +125,7 @@ def test_what_cannot_be_evaluated_is_told(models, tmp_path, model, text, message
 
 
 def lines(*args):
-    done = subprocess.run(
-        [sys.executable, "-m", "dwindle", "evaluate", *map(str, args)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.splitlines()
+    return dwindle("evaluate", *args, text=True).stdout.splitlines()
 
 
 def test_the_lines_say_what_the_numbers_are(models, tmp_path):

@@ -1,7 +1,7 @@
 """Stopped or killed in any pass, a run goes on to the same bits."""
 
-import json
 import os
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -13,8 +13,9 @@ from dwindle.data.options import ReadOptions
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
+from helpers.commands import dwindle, signalled
 from helpers.observing import heard
-from helpers.repeated import OVERFIT, command, dwindle, rows, vw_text
+from helpers.repeated import OVERFIT, rows, vw_text
 from helpers.stopping import stopped_after
 
 pytestmark = pytest.mark.usefixtures("temporary")
@@ -69,22 +70,17 @@ def test_ended_between_the_best_model_and_the_next_checkpoint_it_resumes_all_the
 
 @pytest.mark.slow
 def test_killed_at_several_points_and_resumed_the_model_is_the_same_to_the_bit(noise, tmp_path):
-    args = ("--passes", 8, "--holdout", 3, "--learning-rate", 0.05, "--json", "--patience", 4)
-    dwindle("train", noise, "-m", tmp_path / "whole", *args)
-    for last in ("1", "2", "4"):
-        running = subprocess.Popen(
-            command(
-                "train", noise, "-m", tmp_path / "part", *args, "--resume",
-                "--checkpoint-every", 100,
-            ),
-            stdout=subprocess.PIPE,
-        )  # fmt: skip
-        for line in running.stdout:
-            if str(json.loads(line).get("pass")) == last:
-                break
-        running.kill()
-        running.communicate()
-    dwindle("train", noise, "-m", tmp_path / "part", "--resume")
+    given = ("--passes", 8, "--holdout", 3, "--learning-rate", 0.05, "--patience", 4, "-q")
+    dwindle("train", noise, "-m", tmp_path / "whole", *given)
+    args = ("train", noise, "-m", tmp_path / "part", *given, "--checkpoint-every", 100, "--resume")
+    for where, n in [
+        ("dwindle.runs.train:write", 2),  # a checkpoint
+        ("dwindle.engine.learner:Learner.next_pass", 2),
+        ("pathlib:Path.replace", 4),  # of a checkpoint or of the best model
+    ]:
+        killed = signalled(signal.SIGKILL, where, n, *args)
+        assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
+    dwindle("train", noise, "-m", tmp_path / "part", "--resume", "-q")
     assert (tmp_path / "part").read_bytes() == (tmp_path / "whole").read_bytes()
 
 

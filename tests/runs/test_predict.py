@@ -10,7 +10,8 @@ from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from dwindle import Learner
 from dwindle.model.model import Model
-from helpers.telling import dwindle, fitted, lines
+from helpers.commands import dwindle
+from helpers.telling import fitted, lines
 
 UMASK = os.umask(0o022)
 os.umask(UMASK)

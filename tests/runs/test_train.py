@@ -1,9 +1,8 @@
 """From bytes to model: the same bits of any file, pipe and block, by the loss that fits the labels."""
 
 import gzip
+import io
 import json
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -18,9 +17,10 @@ from dwindle.runs.observer import Stopped
 from dwindle.runs.progress import Progress
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
+from helpers.commands import dwindle
 from helpers.compressed import COMPRESSED
 from helpers.observing import heard
-from helpers.telling import SETTINGS, dwindle, fitted, lines
+from helpers.telling import SETTINGS, fitted, lines
 
 TEXT = lines().encode()
 
@@ -173,18 +173,21 @@ def test_a_first_line_longer_than_any_buffer_still_tells_the_format(tmp_path):
     assert json.loads(piped.stdout.splitlines()[-1])["examples"] == 3
 
 
-def test_a_pipe_that_comes_in_drips_is_read_all_the_same(tmp_path):
-    running = subprocess.Popen(
-        [sys.executable, "-m", "dwindle", "train", "-", "-m", tmp_path / "m", "-q"],
-        stdin=subprocess.PIPE,
-    )
-    for drip in (b"1", b" |f a", b"\n-1 |f b\n"):
-        running.stdin.write(drip)
-        running.stdin.flush()
-        time.sleep(0.2)
-    running.stdin.close()
-    assert running.wait() == 0
-    assert Model.load(tmp_path / "m").metadata["examples"] == 2
+def test_a_pipe_that_comes_in_drips_is_read_all_the_same(tmp_path, monkeypatch):
+    drips = [b"1", b" |f a", b"\n", b"-1 |f b\n"]
+
+    class Pipe(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, room):
+            drip = drips.pop(0) if drips else b""
+            room[: len(drip)] = drip
+            return len(drip)
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(Pipe())))
+    assert train(["-"], tmp_path / "m", TrainSettings()).examples == 2
+    assert drips == []
 
 
 def test_numbers_are_learned_by_squared_loss(tmp_path):

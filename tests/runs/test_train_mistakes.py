@@ -11,7 +11,8 @@ from dwindle.data.options import ReadOptions
 from dwindle.runs.progress import Progress
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
-from helpers.telling import dwindle, fitted, lines
+from helpers.commands import dwindle
+from helpers.telling import fitted, lines
 
 TEXT = lines().encode()
 

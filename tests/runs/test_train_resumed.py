@@ -1,10 +1,7 @@
 """A run that is stopped or killed goes on to the same bits."""
 
-import random
 import signal
 import subprocess
-import sys
-import time
 
 import pytest
 
@@ -14,9 +11,10 @@ from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
+from helpers.commands import dwindle, signalled
 from helpers.observing import heard
 from helpers.stopping import stopped_after
-from helpers.telling import SETTINGS, dwindle, fitted, lines
+from helpers.telling import SETTINGS, fitted, lines
 
 TEXT = lines().encode()
 
@@ -94,7 +92,8 @@ def long_data(tmp_path_factory):
     return path
 
 
-LONG = ("-g", "1e-4", "--passes", "3", "--pass-decay", "0.8", "-q")
+ONE_BY_ONE = ("-g", "1e-4", "--passes", "3", "--pass-decay", "0.8")
+LEARN, WRITE, REPLACE = "dwindle.engine.learner:Learner.learn", "os:fsync", "pathlib:Path.replace"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -102,19 +101,11 @@ def test_a_signal_writes_a_checkpoint_and_resume_goes_on_to_the_same_bits(
     long_data, tmp_path, number
 ):
     whole, part = tmp_path / "whole", tmp_path / "part"
-    settings = ("-g", "1e-4", "--passes", "40", "--pass-decay", "0.9")
-    dwindle("train", long_data, "-m", whole, "-q", *settings)
-    running = subprocess.Popen(
-        [sys.executable, "-m", "dwindle", "train", long_data, "-m", part, *settings],
-        stderr=subprocess.PIPE,
-    )
-    for line in running.stderr:
-        if line.split()[0] == b"8,192":  # well under way
-            running.send_signal(number)
-            break
-    told = running.communicate()[1].decode()
-    assert running.returncode == 128 + number
-    assert told.splitlines()[-1] == (
+    dwindle("train", long_data, "-m", whole, "-q", *ONE_BY_ONE)
+    stopped = signalled(number, LEARN, 17, "train", long_data, "-m", part, *ONE_BY_ONE)
+    done = subprocess.run(stopped, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + number
+    assert done.stderr.splitlines()[-1] == (
         f"dwindle: stopped; {part}.checkpoint is written: repeat the command with --resume to go on"
     )
     assert not part.exists()
@@ -124,31 +115,26 @@ def test_a_signal_writes_a_checkpoint_and_resume_goes_on_to_the_same_bits(
 
 
 @pytest.mark.slow
-def test_killed_at_twenty_random_moments_and_resumed_the_model_is_the_same_to_the_bit(
-    long_data, tmp_path
-):
+def test_killed_again_and_again_and_resumed_the_model_is_the_same_to_the_bit(long_data, tmp_path):
     whole, part = tmp_path / "whole", tmp_path / "part"
-    reference = time.monotonic()
-    dwindle("train", long_data, "-m", whole, *LONG)
-    reference = time.monotonic() - reference
-    command = [
-        sys.executable, "-m", "dwindle", "train", long_data, "-m", part, *LONG,
-        "--checkpoint-every", "1000", "--resume",
-    ]  # fmt: skip
-    rng = random.Random(0)
-    kills = 0
-    for _ in range(20):
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        try:
-            process.wait(rng.uniform(0.3, 1.0) * reference)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            kills += 1
-        if part.exists():
-            part.unlink()  # it was through: begin anew, to be killed again
-    assert kills >= 5
-    subprocess.run(command, check=True)
+    dwindle("train", long_data, "-m", whole, "-q", *ONE_BY_ONE)
+    often = ("-q", *ONE_BY_ONE, "--checkpoint-every", "1000", "--resume")
+    args = ("train", long_data, "-m", part, *often)
+    for where, n in [
+        (LEARN, 1),
+        (LEARN, 9),
+        (WRITE, 1),  # the first checkpoint is in a file, which has not its name yet
+        (REPLACE, 1),
+        (REPLACE, 2),
+        (LEARN, 2),
+        (WRITE, 2),
+        (REPLACE, 3),
+    ]:
+        killed = signalled(signal.SIGKILL, where, n, *args)
+        assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
+        assert not part.exists()
+    assert (tmp_path / "part.checkpoint").exists()
+    dwindle(*args)
     a, b = Model.load(whole), Model.load(part)
     assert a.weights() == b.weights()
     assert a.intercept == b.intercept

@@ -119,7 +119,7 @@ def test_the_picture_is_where_it_is_wanted_and_is_one(data, tmp_path, name):
 def test_if_the_picture_cannot_be_written_the_summary_is_there(data, tmp_path):
     (tmp_path / "m.png" / "occupied").mkdir(parents=True)
     done = dwindle("tune", data, "-m", tmp_path / "m", *FAST, check=False)
-    assert done.exit_code == 1
+    assert done.returncode == 1
     *_, model, error = done.stderr.splitlines()
     assert model.startswith(f"model         {tmp_path / 'm'}, ")
     assert error == f"dwindle: {tmp_path / 'm.png'}: is a folder: write to a file in it"

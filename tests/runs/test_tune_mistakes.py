@@ -35,7 +35,7 @@ TEXT = planted.vw(EXAMPLES).encode()
 def test_bad_usage_is_told_in_one_line(data, tmp_path, monkeypatch, wrong, said):
     monkeypatch.chdir(tmp_path)
     done = dwindle("tune", data, "-m", "m", *wrong, check=False)
-    assert done.exit_code == 2
+    assert done.returncode == 2
     assert done.stderr.startswith(f"dwindle: {said}")
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
@@ -46,7 +46,7 @@ def test_numbers_have_no_accuracy_and_the_first_labels_decide(tmp_path):
     done = dwindle(
         "tune", tmp_path / "a.svm", "-m", tmp_path / "m", "--metric", "accuracy", check=False
     )
-    assert done.exit_code == 2
+    assert done.returncode == 2
     assert "metric accuracy needs labels of two classes, not Squared" in done.stderr
     tuned = tune([str(tmp_path / "a.svm")], tmp_path / "m", TuneSettings(grid=GRID, folds=3))
     assert (tuned.found.metric, tuned.summary.loss_name) == ("loss", "Squared")
@@ -84,7 +84,7 @@ def test_a_bad_line_stops_it_unless_it_may_be_skipped(data, tmp_path):
     bad = tmp_path / "bad.vw"
     bad.write_text(data.read_text() + "1|f a\n")
     done = dwindle("tune", bad, "-m", tmp_path / "m", *FAST, check=False)
-    assert done.exit_code == 1
+    assert done.returncode == 1
     assert done.stderr.startswith(f"dwindle: {bad}:301: label '1' touches '|'")
     done = dwindle("tune", bad, "-m", tmp_path / "m", *FAST, "--skip-bad")
     assert "skipped       " in done.stderr
@@ -108,7 +108,7 @@ def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text,
     (tmp_path / "a.vw").write_text(text)
     option = () if loss is None else ("--loss", loss)
     done = dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *option, check=False)
-    assert done.exit_code == 1
+    assert done.returncode == 1
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     # What is wrong is mended, and nothing of the first attempt is in the way.

@@ -147,7 +147,7 @@ def test_other_data_and_other_settings_are_refused_while_something_is_unfinished
         ("tune", data, *FAST, "--keep", "3"),
     ):
         done = dwindle(*args, "-m", tmp_path / "m", check=False)
-        assert done.exit_code == 1
+        assert done.returncode == 1
         assert "m.tuning: was written with other settings or other data" in done.stderr
     assert (tmp_path / "m.tuning").read_bytes() == before
 

@@ -108,29 +108,6 @@ def check_recipes(settings: Mapping[str, Any], *others: type) -> None:
                 )
 
 
-def json_number(value: Any) -> Any:
-    """Convert a number for JSON, which has no infinity and no NaN: these become their names."""
-    plain = value.item() if hasattr(value, "item") else value
-    return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
-
-
-def recipe(ingredient: Any) -> dict[str, dict[str, Any]]:
-    """Describe an ingredient in JSON: the name of its class, and its fields."""
-    fields = ingredient._asdict().items()
-    return {type(ingredient).__name__: {name: json_number(value) for name, value in fields}}
-
-
-def from_recipe(described: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Make the ingredient that `recipe` described."""
-    [(name, fields)] = described.items()
-    cls: Any = known_class(name)
-    if unknown := fields.keys() - set(cls._fields):
-        raise DataError(
-            f"written by a newer dwindle: unknown setting {min(unknown)!r} of {name}; upgrade"
-        )
-    return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
-
-
 def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:
     """Raise a TypeError if the object's class lacks a body for one of ``generics``."""
     missing = [_GENERICS[g].name for g in generics if type(chosen) not in _GENERICS[g].bodies]
