@@ -1,4 +1,4 @@
-"""Write docs/performance.md, its chart and the table in README.md from the results of a run.
+"""Write docs/performance.md, its chart and two tables on other pages from the results of a run.
 
 python -m benchmarks.page [build/bench.json]
 """
@@ -78,11 +78,14 @@ def main() -> None:
         file.write(json.dumps(results, indent=1).encode())
     with replacing(given.output / "performance.md") as file:
         file.write(page(results).encode())
-    readme = given.output.parent / "README.md"
-    if readme.exists():
-        text = with_figures(readme.read_text(), results)
-        with replacing(readme) as file:
-            file.write(text.encode())
+    for other, written in (
+        (given.output.parent / "README.md", with_figures),
+        (given.output / "why-batching-matters.md", with_memory),
+    ):
+        if other.exists():
+            text = written(other.read_text(), results)
+            with replacing(other) as file:
+                file.write(text.encode())
 
 
 def with_figures(text: str, results: dict[str, Any]) -> str:
@@ -98,6 +101,19 @@ def with_figures(text: str, results: dict[str, Any]) -> str:
     rows = [(about, f"{value} ({extremes})") for about, (_, value, extremes, *_) in shown]
     table = _table(("", "dwindle is"), rows)
     return f"{before}{begin}\n{table}\n{end}{after}" if end else text
+
+
+def with_memory(text: str, results: dict[str, Any]) -> str:
+    """Put the peak memory of wide data, by the number of columns, between the two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    [wide] = [each for each in results["workloads"] if each["workload"] == "wide"]
+    cells: dict[str, list[str]] = {}
+    for row in wide["rows"]:
+        cells.setdefault(row["case"], []).extend([f"{row['peak_mb']:.0f}", f"{row['more']['kept']:,}"])
+    head = ("columns", "dwindle, MB", "kept", "scikit-learn, MB", "kept")
+    rows = [(case.removesuffix(" columns"), *each) for case, each in cells.items()]
+    return f"{before}{begin}\n{_table(head, rows)}\n{end}{after}"
 
 
 def page(results: dict[str, Any]) -> str:
