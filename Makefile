@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 TESTS ?=
 
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons lint
-.PHONY: bench paper paper-quick defaults big-ads big-ads-small frontier clean
+.PHONY: bench paper paper-quick defaults big-ads big-ads-small frontier docs clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,11 +57,14 @@ big-ads: .venv/developing  ## the paper's largest experiment, 3 billion features
 big-ads-small: .venv/developing  ## the same with a thousandth of the examples, into build/big-ads-small
 	$(BIN)/python -m experiments.big_ads --scale 0.001 --max-live 1000000 --output build/big-ads-small
 
-defaults: .venv/developing  ## what comes of no options, next to Vowpal Wabbit, into docs/ (DWINDLE_DATA)
+defaults: .venv/developing  ## how good the defaults are, beside Vowpal Wabbit's, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.defaults
 
-frontier: .venv/developing  ## AUC against weights and live features, all methods, into docs/ (DWINDLE_DATA)
+frontier: .venv/developing  ## accuracy against model size, all methods, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.frontier
+
+docs: .venv/documenting  ## the documentation site, into build/site; a broken link fails
+	$(BIN)/mkdocs build --clean --strict
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build
@@ -74,4 +77,8 @@ clean:  ## remove the virtual environment and all caches
 
 .venv/developing: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+.venv/documenting: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@

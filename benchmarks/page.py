@@ -1,4 +1,4 @@
-"""Writes docs/performance.md, its chart and the table in README.md from the results of a run.
+"""Write docs/performance.md, its chart and two tables on other pages from the results of a run.
 
 python -m benchmarks.page [build/bench.json]
 """
@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from benchmarks import words
-from benchmarks.bars import AT_LEAST
+from benchmarks.bars import AT_LEAST, FASTER_THAN_ORDERED, FASTER_THAN_RIVER, FASTER_THAN_VW
 from benchmarks.results import MET, NOT_MET, WORK_ALONE
 from dwindle._base.files import replacing
 
@@ -28,17 +28,23 @@ LOOK: dict[Any, Any] = {
     "axes.spines.right": False,
     "figure.constrained_layout.use": True,
 }
+README = {  # the figures shown there: one for each peer, like with like, and one that is slower
+    ("eat", "text", FASTER_THAN_VW): "learning from 1.2 GB of text, with an interaction",
+    ("rcv1", "cached", FASTER_THAN_VW): "learning from a cache of parsed documents",
+    ("memory", "partial_fit, plain", FASTER_THAN_ORDERED): "`partial_fit`, rows in the same order",
+    ("memory", "learn_one, plain", FASTER_THAN_RIVER): "`learn_one`, dicts of 70 features",
+}
 BEGIN, END = "<!-- figures: written by benchmarks/page.py -->", "<!-- end of figures -->"
 PAGE = """# How fast is it?
 
 <!-- written by benchmarks/page.py -->
 
-dwindle and its peers side by side in one run, each in turn, medians of {rounds} rounds after one that is not counted.
-A ratio is that of medians; in brackets are the least and the most it was in a round.
-*Of work alone* takes off both sides what the same command takes for ten lines: Python, Numba and other things that do not grow with the data.
-Bars are what we aim at; one that only this meets is met *by work alone*.
+dwindle and its peers on the same data in one run, taking turns: medians of {rounds} rounds, after a first round that is not counted.
+A ratio is the ratio of medians; in brackets are its smallest and largest value in any one round.
+*Excluding start-up* subtracts from both programs the time they need for a ten-line file: importing libraries and other work that does not grow with the data.
+A *goal* is what we aim at; one that is reached only in this way is *met excluding start-up*.
 
-![Each figure next to its bar](performance.svg)
+![Each figure as a multiple of its goal](performance.svg)
 
 {figures}
 
@@ -51,12 +57,12 @@ python -m benchmarks.page
 
 which is `python -m benchmarks {names} --rounds {rounds}{small}`.
 
-## What was found by profiling
+## What limits it
 
 {found}
-## What each contestant took
+## Time and memory of each program
 
-Wall and processor seconds of whole commands, and of calls where the data is in memory; the peak is that of a process of its own.
+Wall-clock and processor seconds of whole commands, or of calls where the data is in memory. The peak is the largest resident memory of the program's own process.
 {workloads}"""
 
 
@@ -72,20 +78,42 @@ def main() -> None:
         file.write(json.dumps(results, indent=1).encode())
     with replacing(given.output / "performance.md") as file:
         file.write(page(results).encode())
-    readme = given.output.parent / "README.md"
-    if readme.exists():
-        text = with_figures(readme.read_text(), results)
-        with replacing(readme) as file:
-            file.write(text.encode())
+    for other, written in (
+        (given.output.parent / "README.md", with_figures),
+        (given.output / "why-batching-matters.md", with_memory),
+    ):
+        if other.exists():
+            text = written(other.read_text(), results)
+            with replacing(other) as file:
+                file.write(text.encode())
 
 
 def with_figures(text: str, results: dict[str, Any]) -> str:
-    """The text with all figures that have bars, but without those, between its two marks."""
+    """Put the figures of `README`, as far as the results have them, between the two marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
-    head, *rows = _figures(results["workloads"])
-    table = _table(head[:4], [row[:4] for row in rows])
+    known = {
+        (workload["workload"], figure["case"], figure["what"]): words.cells_of_figure(figure)
+        for workload in results["workloads"]
+        for figure in workload["figures"]
+    }
+    shown = [(about, known[case]) for case, about in README.items() if case in known]
+    rows = [(about, f"{value} ({extremes})") for about, (_, value, extremes, *_) in shown]
+    table = _table(("", "dwindle is"), rows)
     return f"{before}{begin}\n{table}\n{end}{after}" if end else text
+
+
+def with_memory(text: str, results: dict[str, Any]) -> str:
+    """Put the peak memory of wide data, by the number of columns, between the two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    [wide] = [each for each in results["workloads"] if each["workload"] == "wide"]
+    cells: dict[str, list[str]] = {}
+    for row in wide["rows"]:
+        cells.setdefault(row["case"], []).extend([f"{row['peak_mb']:.0f}", f"{row['more']['kept']:,}"])
+    head = ("columns", "dwindle, MB", "kept", "scikit-learn, MB", "kept")
+    rows = [(case.removesuffix(" columns"), *each) for case, each in cells.items()]
+    return f"{before}{begin}\n{_table(head, rows)}\n{end}{after}"
 
 
 def page(results: dict[str, Any]) -> str:
@@ -104,8 +132,8 @@ def page(results: dict[str, Any]) -> str:
 
 
 def _figures(workloads: Iterable[dict[str, Any]]) -> list[list[str]]:
-    """All figures that have bars, with their heading."""
-    rows = [["workload", "case", "figure", "of work alone", "bar", ""]]
+    """All figures that have goals, with their heading."""
+    rows = [["workload", "case", "figure", "excluding start-up", "goal", ""]]
     for workload in workloads:
         for figure in workload["figures"]:
             if figure["bar"]:
@@ -133,7 +161,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Each figure as a multiple of its bar, whichever side of it is the better one."""
+    """Draw each figure as a multiple of its goal, turned so that more is better."""
     barred = [
         (workload["workload"], figure)
         for workload in results["workloads"]
@@ -153,13 +181,13 @@ def draw(results: dict[str, Any], path: Path) -> None:
                 axes.plot(work, place, "D", color="black", markersize=4)
             said = words.number(figure["value"]["median"])
             axes.annotate(
-                f"{said}, bar {words.number(bar['limit'])}", (far, place), (8, 0),
+                f"{said}, goal {words.number(bar['limit'])}", (far, place), (8, 0),
                 textcoords="offset points", va="center", fontsize=8,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         axes.axvline(1, color="black", linewidth=1)
         axes.set_xscale("log")
-        axes.set_xlabel("times the bar (to the right of 1 it is met); diamonds are of work alone")
+        axes.set_xlabel("times the goal (right of 1: met); diamonds exclude start-up")
         axes.set_yticks(range(len(barred)), [_label(*each) for each in barred])
         axes.invert_yaxis()
         axes.margins(x=0.25)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from benchmarks.bars import BARS, Bar
 from benchmarks.side_by_side import Run, Spread, ratio, seconds
 
-MET, WORK_ALONE, NOT_MET = "met", "by work alone", "not met"
+MET, WORK_ALONE, NOT_MET = "met", "met excluding start-up", "not met"
 PACKAGES = ("dwindle", "numba", "numpy", "pyarrow", "scikit-learn", "river", "vowpalwabbit")
 
 

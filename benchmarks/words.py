@@ -1,13 +1,13 @@
-"""How results are put into words, on the screen and on the page."""
+"""Results as cells of tables, on the screen and on the page."""
 
 from typing import Any
 
-ROWS = ("case", "contestant", "wall s", "ten lines s", "CPU s", "peak MB", "more")
-FIGURES = ("case", "figure", "least to most", "of work alone", "bar", "")
+ROWS = ("case", "program", "wall s", "start-up s", "CPU s", "peak MB", "more")
+FIGURES = ("case", "figure", "smallest to largest", "excluding start-up", "goal", "")
 
 
 def cells_of_row(row: dict[str, Any]) -> list[str]:
-    """What one contestant took, as in `ROWS`."""
+    """Return the time and memory of one program, in the columns `ROWS`."""
     return [
         row["case"],
         row["contestant"],
@@ -20,7 +20,7 @@ def cells_of_row(row: dict[str, Any]) -> list[str]:
 
 
 def cells_of_figure(figure: dict[str, Any]) -> list[str]:
-    """A figure and its bar, as in `FIGURES`."""
+    """Return a figure and its goal, in the columns `FIGURES`."""
     value, bar = figure["value"], figure["bar"]
     what = f"{number(value['median'])} {figure['what']}"
     return [
@@ -34,20 +34,20 @@ def cells_of_figure(figure: dict[str, Any]) -> list[str]:
 
 
 def number(value: float | None) -> str:
-    """Three digits, or nothing."""
+    """Format with three significant digits; nothing for None."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def machine(about: dict[str, Any]) -> str:
-    """Where it was measured."""
+    """Describe the machine."""
     it = about["machine"]
     return f"{it['processor']}, {it['cores']} cores, {it['memory_gb']} GB, {it['system']}"
 
 
 def versions(about: dict[str, Any]) -> str:
-    """With what."""
+    """List the versions of Python and the packages."""
     return ", ".join(f"{name} {version}" for name, version in about["versions"].items())
 
 

@@ -69,7 +69,7 @@ def _lines(found: Results) -> Iterator[str]:
     yield "<!-- written by python -m experiments.big_ads -->"
     yield ""
     if about["examples"] < PAPER["examples"]:
-        yield f"This is a run in small: {about['examples']:,} examples."
+        yield f"This is a reduced run, with {about['examples']:,} examples."
         yield ""
     yield from _about()
     yield ""
@@ -83,9 +83,8 @@ def _lines(found: Results) -> Iterator[str]:
     yield "![Memory, and features seen and alive, while it learns](big-ads.svg)"
     yield ""
     yield (
-        f"*Seen* is an estimate (HyperLogLog, off by 0.8 % as a rule). "
-        f"Never were more than {summary['peak_live']:,} features alive, and the budget was {about['max_live']:,}: "
-        "it is [kept](budget.md) at every example."
+        f"*Seen* is an estimate (HyperLogLog, with a standard error of 0.8 %). "
+        f"At most {summary['peak_live']:,} features were alive at once. The budget was {about['max_live']:,}, and it [holds](budget.md) at every example."
     )
     yield ""
     yield from _equal_data(found)
@@ -97,19 +96,19 @@ def _lines(found: Results) -> Iterator[str]:
 
 def _about() -> Iterator[str]:
     yield (
-        "The paper's largest experiment is Big_Ads: two ads were shown for a query; which was clicked? "
+        "The paper's largest experiment is Big_Ads: given a query and two ads, which ad was clicked? "
         "It had 26 million examples with 3 billion features, of which truncated gradient kept 24 million."
     )
     yield (
-        "Its data are not public, so `dwindle generate ads` writes a log like it: "
-        "12 words of a query and 8 of each ad, drawn by Zipf's law from a vocabulary of 134 million; "
-        "what counts is which ad goes with which query, the products `q*a`."
+        "Its data are not public, so `dwindle generate ads` writes a similar log: "
+        "12 words for a query and 8 for each ad, drawn by Zipf's law from a vocabulary of 134 million. "
+        "What matters is which ad fits which query, the interaction `q*a`."
     )
     yield (
-        "Which ad is clicked is decided by 20,000 planted weights, of frequent words and pairs of words, and by chance; "
-        "so the least error that anyone could have is known."
+        "Clicks are drawn from a model with 20,000 known weights, of frequent words and pairs of words, "
+        "so the lowest possible error (the Bayes error) is known."
     )
-    yield "All of this page comes from one run of `make big-ads`, on a pipe, in 4 GB:"
+    yield "Everything on this page comes from one run of `make big-ads`, which learns from a pipe in 4 GB of memory:"
 
 
 def _beside_the_paper(found: Results) -> Iterator[str]:
@@ -118,14 +117,14 @@ def _beside_the_paper(found: Results) -> Iterator[str]:
     yield "| | the paper | here |"
     yield "|---|---:|---:|"
     yield f"| examples learned from | 26,000,000 | {about['examples']:,} |"
-    yield f"| others to test on | 2,700,000 | {about['test']:,} |"
+    yield f"| test examples | 2,700,000 | {about['test']:,} |"
     yield f"| distinct features seen | about 3,000,000,000 | ~{summary['seen']:,} |"
     yield f"| features kept | about 24,000,000 | {summary['kept']:,} |"
-    yield f"| seen for each one kept | {PAPER['factor']} | {factor(summary):,.0f} |"
-    yield f"| alive at any time, at most | | {summary['peak_live']:,} |"
-    yield f"| memory of all processes, at most | | {_gb(most_memory(found))} |"
-    yield f"| error on the test | | {error(found):.4f} |"
-    yield f"| the least possible error | | {bayes:.4f} |"
+    yield f"| features seen per feature kept | {PAPER['factor']} | {factor(summary):,.0f} |"
+    yield f"| most features alive at once | | {summary['peak_live']:,} |"
+    yield f"| peak memory of all processes | | {_gb(most_memory(found))} |"
+    yield f"| test error | | {error(found):.4f} |"
+    yield f"| lowest possible error | | {bayes:.4f} |"
 
 
 def _equal_data(found: Results) -> Iterator[str]:
@@ -135,33 +134,33 @@ def _equal_data(found: Results) -> Iterator[str]:
     yield "## What truncation costs"
     yield ""
     if not all_of_it:
-        yield f"Without truncation the features of only {first['examples']:,} examples fit in memory."
+        yield f"Without truncation, only the features of {first['examples']:,} examples fit in memory."
     yield (
-        f"These are models of the {'same' if all_of_it else 'first'} {first['examples']:,} examples, "
-        "measured on the same test examples; the paper accepted an error larger by 0.009."
+        f"The models below learned from the {'same' if all_of_it else 'first'} {first['examples']:,} examples "
+        "and are measured on the same test examples. The paper accepted an increase of the error by 0.009."
     )
     yield ""
-    yield "| model | alive, at most | kept | seen for each one kept | test error | more than without |"
+    yield "| model | most alive | kept | seen per kept | test error | change |"
     yield "|---|---:|---:|---:|---:|---:|"
     yield _row("no truncation: `--gravity 0`", without, without)
     for each in others:
         yield _row(f"`--gravity {each['gravity']:g} --max-live {each['max_live']}`", each, without)
     if not all_of_it:
         whole = found["training"]["summary"] | {"error": error(found)}
-        yield _row(f"all {about['examples']:,} examples, in this memory", whole, without)
+        yield _row(f"all {about['examples']:,} examples, in the same memory", whole, without)
     yield ""
     kept = within(found)
     most = max((factor(each) for each in kept), default=None)
     yield (
         "None of these stays within the paper's 0.009."
         if most is None
-        else f"Within the paper's 0.009 stays a model with {most:.1f} times fewer features."
+        else f"Within the paper's 0.009, the smallest model has {most:.1f} times fewer features than were seen."
     )
     if not all_of_it:
         yield (
-            f"And in the memory in which {first['examples']:,} examples fit without truncation, "
-            f"there is room to learn from {about['examples']:,} with it, "
-            f"and the error is {without['error'] - error(found):.4f} smaller."
+            f"In the memory that {first['examples']:,} examples fill without truncation, "
+            f"it can learn from {about['examples']:,} examples with truncation, "
+            f"and the error is {without['error'] - error(found):.4f} lower."
         )
 
 
@@ -180,19 +179,19 @@ def _time(found: Results) -> Iterator[str]:
     n = about["examples"]
     yield "## Where the time goes"
     yield ""
-    yield f"All of it took {_minutes(about['seconds'])} on {about['cores']} cores:"
+    yield f"The whole experiment took {_minutes(about['seconds'])} on {about['cores']} cores:"
     yield ""
     yield "| | minutes |"
     yield "|---|---:|"
-    yield f"| learning from {n:,} examples, as they are generated | {training['seconds'] / 60:.1f} |"
-    yield f"| testing on {about['test']:,} others | {testing['seconds'] / 60:.1f} |"
+    yield f"| learning from {n:,} examples while they are generated | {training['seconds'] / 60:.1f} |"
+    yield f"| testing on {about['test']:,} other examples | {testing['seconds'] / 60:.1f} |"
     yield f"| the models of the first {first['examples']:,} examples, and their test | {first['seconds'] / 60:.1f} |"
     yield ""
     features = training["summary"]["feature_count"] / n
     yield (
-        f"While it learned, the generator used {generating / n * 1e6:.1f} microseconds of a core for an example, "
-        f"and `dwindle train`, which parses on one thread and learns on another, "
-        f"{learning / n * 1e6:.1f}, or {learning / n / features * 1e9:.0f} nanoseconds for each of its {features:.0f} features."
+        f"The generator used {generating / n * 1e6:.1f} microseconds of processor time per example. "
+        f"`dwindle train`, which parses on one thread and learns on another, used {learning / n * 1e6:.1f}, "
+        f"or {learning / n / features * 1e9:.0f} nanoseconds for each of an example's {features:.0f} features."
     )
 
 
@@ -200,15 +199,15 @@ def _remarks() -> Iterator[str]:
     yield "## What this does not show"
     yield ""
     yield (
-        "- The ads are generated. Their words are independent of each other, and those that matter are all frequent: "
-        "real ones are neither so simple nor so kind. The errors here say nothing about real ads."
+        "- The ads are generated. Their words are independent of each other, and those that matter are all frequent; "
+        "real ads are neither. The errors here say nothing about real ads."
     )
     yield (
-        "- The paper compares with a model without truncation of all its data. "
-        "Here that would be a table of more than 100 GB, so the comparison on equal data is that of the first examples."
+        "- The paper compares with an untruncated model of all its data. "
+        "Here that would need more than 100 GB, so the comparison on equal data uses the first examples only."
     )
     yield (
-        "- It learns by FTRL-Proximal with a [budget](budget.md), which came after the paper and needs fewer features than its algorithm: see [the frontier](frontier.md)."
+        "- It uses FTRL-Proximal with a [budget](budget.md), which is newer than the paper and needs fewer features than its algorithm: see [accuracy against model size](frontier.md)."
     )
 
 

@@ -7,44 +7,44 @@ SHARE = 0.9  # of the sets on which we want to be as good or better
 WORST = 1.02  # what our loss may be of theirs, at most
 ALIKE = 0.0005  # what shows in the table is compared, three digits of it
 
-PAGE = """# What comes of no options
+PAGE = """# How good are the defaults?
 
 <!-- written by python -m experiments.defaults -->
 
-What does `dwindle train data` learn if it is told nothing, next to what `vw` learns if it is told nothing?
+How good is the model of `dwindle train data`, without any options, beside that of `vw` without any options?
 Both read the same file in the same order, in one pass.
-The progressive loss is the mean loss of predictions made before learning from the example; AUC and test loss are of a part that is held out.
-A ratio below 1 says that ours is the better one.
+The progressive loss is the mean loss of predictions that were made before learning from the example; AUC and test loss are measured on a held-out part.
+A ratio below 1 means that dwindle's loss is the lower one.
 
 {table}
 
 {verdict}
 
-- **Told** is only what cannot be known: Vowpal Wabbit, that labels are classes (`--loss_function logistic`; by itself it would take them for numbers), which dwindle sees from the labels; and both, in eat and clicks, which two namespaces to multiply.
-- **The sets.** rcv1 and a9a, shuffled; a generated log of ads and fwumious_wabbit's who-eats-what, those of `make bench`; what `dwindle generate ads` writes (clicks); the paper's eleven sets from UCI, as they are and with numbers of mean 0 and deviation 1, means over {shuffles} shuffles.
-- **Regression** (housing, zoo) is of squared loss and has no AUC. Vowpal Wabbit keeps predictions within the labels seen so far, dwindle does not.
-- **Collisions.** Vowpal Wabbit has 2^18 weights unless told, and features share them: *of -b 24* is our progressive loss relative to that with 2^24 of them, where there are more features than 2^18. dwindle's features share none.
+- **Options given** are only those that cannot be left out. Vowpal Wabbit is told that labels are classes (`--loss_function logistic`; by default it treats them as numbers), which dwindle recognises from the labels. Both are told which two namespaces to multiply in eat and clicks.
+- **The data sets** are rcv1 and a9a, shuffled; the generated ad log and fwumious_wabbit's who-eats-what of `make bench` (ads, eat); the output of `dwindle generate ads` (clicks); and the paper's eleven UCI sets, as they are and standardised (*scaled*: mean 0, standard deviation 1), averaged over {shuffles} shuffles.
+- **Regression** (housing, zoo) uses squared loss and has no AUC. Vowpal Wabbit clips predictions to the range of labels seen so far, dwindle does not.
+- **Hash collisions.** By default Vowpal Wabbit has 2^18 weights, which features share. *Ratio, -b 24* is dwindle's progressive loss over Vowpal Wabbit's with 2^24 weights, where there are more than 2^18 features. dwindle's features share no weights.
 
 ## What the defaults are, and why
 
-`{update}` with a rate of {rate:g}, and `{shrinkage}`, which is no gravity: features are dropped only if you ask for it.
+`{update}` with a learning rate of {rate:g}, and `{shrinkage}`, which is no gravity: features are dropped only if you ask for it.
 
-- A rate of its own for each feature, in units of the largest value it had, so that neither rare features nor the scale of a column need attention.
-- A step is divided by the length of its example, in the same units. So a step in n features moves the prediction by about the root of n, and not by n, and one rate suits examples of few features and of many. Vowpal Wabbit divides by the length of an average example.
-- `beta` keeps the first steps of a feature short, which makes the first predictions with rare ones good. It must not be large: where most values are far below the largest one of their column, as in spambase and wbc, learning would be slow.
-- The loss follows from the labels: logistic for two classes, else squared.
+- Each feature has its own learning rate, in units of the largest value it has had, so neither rare features nor the scale of a column need attention.
+- A step is divided by the length of its example, in the same units. A step in n features thus moves the prediction by about √n instead of n, and one rate suits short and long examples. Vowpal Wabbit divides by the length of an average example.
+- `beta` keeps the first steps of a feature short, which makes early predictions with rare features better. It must not be large: where most values are far below the largest of their column, as in spambase and wbc, learning would be slow.
+- The loss follows from the labels: logistic for two classes, squared otherwise.
 {losing}
-## Again
+## Run it again
 
 ```
-make defaults   # python -m experiments.defaults; DWINDLE_DATA names a folder that has the sets
+make defaults   # python -m experiments.defaults; DWINDLE_DATA names a folder with the data sets
 ```
 
 It took {seconds} seconds, with {versions}.
 """
 
 LOSING = """
-Where it loses more than {worst:.0f} %: {sets}.
+Where its loss is more than {worst:.0f} % higher: {sets}.
 """
 
 
@@ -79,15 +79,15 @@ def verdict(rows: Sequence[dict[str, Any]]) -> str:
     worst = max(rows, key=ratio)
     met = good >= SHARE * len(rows) and ratio(worst) <= WORST
     return (
-        f"The progressive loss is as good or better on {good} of {len(rows)}, "
-        f"the AUC on {ranks} of {len(ranked)}; the worst ratio is {ratio(worst):.3f} ({worst['set']}).\n"
-        f"What we aim at, a loss as good or better on {100 * SHARE:.0f} % of the sets "
-        f"and nowhere more than {100 * (WORST - 1):.0f} % worse, is {'met' if met else 'not met'}."
+        f"dwindle's progressive loss is as low or lower on {good} of {len(rows)} sets, "
+        f"its AUC as high or higher on {ranks} of {len(ranked)}; the worst ratio is {ratio(worst):.3f} ({worst['set']}).\n"
+        f"The goal, a loss as low or lower on {100 * SHARE:.0f} % of the sets "
+        f"and nowhere more than {100 * (WORST - 1):.0f} % higher, is {'met' if met else 'not met'}."
     )
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
-    head = ["set", "examples", "progressive loss", "VW's", "ratio", "of -b 24"]
+    head = ["set", "examples", "progressive loss", "VW's", "ratio", "ratio, -b 24"]
     head += ["test loss, ratio", "test AUC", "VW's"]
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *map(_cells, rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,4 +1,4 @@
-"""The tables of the page docs/reproduction.md that stand below its figures."""
+"""The tables below the figures of docs/reproduction.md."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -40,11 +40,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def _figure_1_tables(results: Results) -> Iterable[Text]:
     cases = _cases(results)
     yield [
-        "Features left, and how well the models do without gravity (dense) and with it (sparse).",
-        "Classification is measured by accuracy, regression (housing, zoo) by squared loss; the constant counts as a feature and is never removed.",
+        "Features kept by the models without gravity (dense) and with it (sparse).",
+        "The metric is accuracy for classification and squared loss for regression (housing, zoo). The constant counts as a feature and is never removed.",
         "",
         *table(
-            ("set", "features", "dense keeps", "sparse keeps", "left", "left without rest"),
+            ("set", "features", "dense keeps", "sparse keeps", "left", "left without cooldown"),
             (
                 (
                     case,
@@ -61,7 +61,7 @@ def _figure_1_tables(results: Results) -> Iterable[Text]:
     yield table(
         (
             "set",
-            "dense, cross validation",
+            "dense, cross-validation",
             "sparse",
             "dense, test",
             "sparse",
@@ -125,7 +125,7 @@ def _setting(runs: Sequence[Any]) -> str:
     rested = sum(s["cooldown"] > 1 for s in all_of)
     return (
         f"rate {rate}, decay {decay}, passes {passes}, gravity {gravity}, "
-        f"a rest in {rested} of {len(runs)}"
+        f"cooldown in {rested} of {len(runs)}"
     )
 
 
@@ -172,13 +172,13 @@ def _figure_6_tables(results: Results) -> Iterable[Text]:
         for name in names
     ]
     yield [
-        "How much higher the AUC of truncated gradient is, with at most 10, 30 and 100 features:",
+        "AUC of truncated gradient (without cooldown) minus that of the other method, with at most 10, 30 and 100 features:",
         "",
         *table(head, rows),
     ]
     lost = dense_losses(results, TRUNCATION, LASSO)
     yield [
-        "AUC lost from the best model of a curve to its densest, both curves up to as many features as both reach, medians over the seeds:",
+        "AUC lost from the best model of a curve to its densest. Both curves end at a number of features that both reach; medians over the seeds:",
         "",
         *table(
             ("set", *(figures.label("figure-6", line) for line in (TRUNCATION, LASSO))),

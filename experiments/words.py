@@ -7,7 +7,7 @@ from experiments.measures import Line, Spread
 
 NAMES = {
     "truncation": "truncated gradient",
-    "rested": "truncated gradient, rested",
+    "rested": "truncated gradient, with cooldown",
     "rounding": "rounding",
     "subgradient": "sub-gradient",
     "lasso": "Lasso",

@@ -18,70 +18,73 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 BUDGETED = ("ftrl-budget", "rda-budget", "tg-budget")
 
 HEAD = """\
-# Who needs how few features
+# Accuracy against model size
 
-Which way to learn reaches what AUC with how few weights in the model that is shipped, and with how few features held in memory while it learns?
-`make frontier` (`python -m experiments.frontier`, {minutes:.0f} minutes in one process on a machine with other work to do; `DWINDLE_DATA` names a folder that has the data) measures it and writes this page, its charts and [frontier.json](frontier.json), which has every model.
+Which method reaches which AUC, with how few weights in the finished model, and with how few features in memory while it learns?
+`make frontier` (`python -m experiments.frontier`; {minutes:.0f} minutes in one process, beside other work; `DWINDLE_DATA` names a folder with the data) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model.
 
-Each method has as many rates, and the same passes and strengths of its penalty, to choose from, all of them are tried, and the best is picked on the test part, for every method alike: this compares methods and promises nothing about new data.
-A method with a budget tries each budget with each of these.
-*Weights* are those that are not zero, without the intercept.
-*Live* are the features held at once, at the most. FTRL, RDA, Vowpal Wabbit and scikit-learn hold all that were ever seen, or have a place for them from the beginning."""
+Every method gets the same number of learning rates, the same passes and the same penalty strengths, and all combinations are tried. A method with a budget also tries each budget with each of them.
+The best model is selected on the test set, for every method alike: the page compares methods and does not predict performance on new data.
+
+- *Weights* are the non-zero weights of the finished model, without the intercept.
+- *Live* is the largest number of features held in memory at once. FTRL, RDA, Vowpal Wabbit and scikit-learn hold all features ever seen, or reserve room for them at the start."""
 BAR = """\
-## At FTRL's AUC, with fewer live
+## FTRL's AUC with fewer live features
 
-FTRL-Proximal's best AUC is that of its best setting, dwindle's or Vowpal Wabbit's, and a model is *as good* if it is within {within} of that.
-Of the models with a budget that are as good, this is the one with the fewest weights; where none is, the best. It has no more live features than asked for, and no more weights than FTRL at its best:"""
+The reference is the best AUC of FTRL-Proximal, dwindle's or Vowpal Wabbit's, whichever is better. A model *matches* it if its AUC is at most {within} lower.
+The table shows, among models with a budget that match FTRL, the one with the fewest weights; if none does, the one with the highest AUC. Only models count that have no more weights than FTRL's best model, and no more live features than the target:"""
 CHARTS = """\
 ## The charts
 
-A line joins the models of a method that no other of its models beats in AUC with as few weights:
+A line joins those models of a method that none of its other models beats in both AUC and weights:
 
 ![AUC against weights shipped](frontier-weights.svg)
 
-and with as few live features, whatever the weights:
+and in both AUC and live features, whatever the weights:
 
 ![AUC against features live at the peak](frontier-live.svg)"""
 CHOICE = """\
 ## What to choose
 
-- Memory is short, or the stream has no end: `--update ftrl --max-live N`. It ships fewer weights than FTRL does at the same gravity, and needs a part of the memory. RDA with a budget is as good on rcv1; on the ads RDA is behind, with a budget or without.
-- A small model, and memory does not matter: FTRL with its gravity. Truncated gradient needs a rest to come near, and stays behind on all but krvskp.
-- The paper's algorithm, with its regret bound: truncated gradient, with `--max-live N` if memory is short, and a rest at the end.
+- If memory is short, or the stream never ends: `--update ftrl --max-live N`. It gives fewer weights than FTRL at the same gravity, in a fraction of the memory. RDA with a budget is as good on rcv1; on the ads, RDA is behind, with or without a budget.
+- If you want a small model and memory does not matter: FTRL, with gravity. Truncated gradient comes near with a cooldown, and stays behind on all sets but krvskp, where scikit-learn has the smallest model that matches.
+- If you want the paper's algorithm and its regret bound: truncated gradient with a cooldown, and `--max-live N` if memory is short.
 
-## What was tried
+## Ideas that were tried
 
-The ideas below were to move the frontier. The AUC is the best with no more weights than the smallest as good FTRL model has; then the live features of that model."""
+Each cell has the best AUC of a model with no more weights than the smallest FTRL model that matches, and in brackets that model's live features; then the same without the idea."""
 UNTOLD = """\
-Tried in prototypes that are not in the code: a pull that falls with what a feature has shown (a power of its AdaGrad sum) moves along the same frontier;
-sums that survive when their feature is forgotten would give back all that a budget costs, but at a price in memory for each feature ever seen;
-to forget, whenever the table is full, what was not seen for more than 500 times as many steps as it was seen, holds more than a budget on rcv1 and loses more on the ads;
-to let a budget spare every feature that has a weight, or to leave out of its worth how often a feature was seen or what its gradients were, costs AUC or ships more weights."""
+Tried in prototypes that are not in the code:
+
+- a pull that decreases with what a feature has shown (a power of its AdaGrad sum): moves along the same frontier;
+- gradient sums that survive when their feature is forgotten: would recover everything a budget costs, at a price in memory for each feature ever seen;
+- forgetting, whenever the table is full, what was not seen for more than 500 times as many steps as it was seen: holds more than a budget on rcv1 and loses more on the ads;
+- a budget that spares every feature with a weight, or whose measure of worth ignores how often a feature was seen or how large its gradients were: costs AUC or gives more weights."""
 METHODS = """\
 ## The methods
 
-| | |
+| name | what it is |
 |---|---|
-| truncated gradient | `Adaptive` and `Truncation`: AdaGrad's rates, a pull at each step; *plain*: the paper's, one rate for all |
-| rested | pulls go on at the end without examples, for as many steps as there are in a pass: `--cooldown`, `Learner.cooldown` |
-| with a budget | `max_live`, `--max-live`, see [the page about budgets](budget.md) |
+| truncated gradient | `Adaptive` and `Truncation`: AdaGrad's learning rates, a pull at each step; *plain*: the paper's update, one rate for all features |
+| with cooldown | pulls go on at the end without examples, for as many steps as a pass has: `--cooldown`, `Learner.cooldown` |
+| with a budget | `max_live`, `--max-live`: see [more features than memory](budget.md) |
 | K is a pass | all the pull of a pass comes at its end |
-| re-fitted | the features that are left are learned anew, without a penalty, in {refitted} passes |
-| FTRL | `FTRL()`, which has the weights of `vw --ftrl` |
-| let in the second time | a feature that was not seen before is passed over; what remembers that it was seen is not counted as live |
+| re-fitted | the features that are left are trained again, without a penalty, in {refitted} passes |
+| FTRL | `FTRL()`, which gives the weights of `vw --ftrl` |
+| from the second time on | a feature is ignored the first time it is seen; remembering that it was seen does not count as live |
 | RDA | `RDA()` |
 
-The strength of a penalty is that on the sum of the losses. FTRL has it as its `gravity`; what pulls at each step has it divided by the number of examples (RDA: in all passes)."""
+The penalty strength applies to the sum of the losses. FTRL takes it as its `gravity`; methods that pull at each step take it divided by the number of examples (RDA: of all passes)."""
 IDEAS = (
     ("a budget", "ftrl-budget", "ftrl"),
     ("a budget", "rda-budget", "rda"),
     ("a budget", "tg-budget", "tg-rest"),
     ("admission by counting", "ftrl-admitting", "ftrl"),
-    ("a rest at the end", "tg-rest", "tg"),
-    ("a rest at the end", "plain-rest", "plain"),
+    ("a cooldown", "tg-rest", "tg"),
+    ("a cooldown", "plain-rest", "plain"),
     ("K is a pass", "tg-pass", "tg"),
-    ("re-fit of what is kept", "tg-refit", "tg-rest"),
-    ("re-fit of what is kept", "ftrl-refit", "ftrl-budget"),
+    ("re-fitting", "tg-refit", "tg-rest"),
+    ("re-fitting", "ftrl-refit", "ftrl-budget"),
 )
 
 
@@ -122,9 +125,9 @@ def _bar(results: Results) -> list[str]:
             )
         )
     head = (
-        *("", "distinct features", "FTRL's best AUC", "its weights"),
-        "its fewest weights as good",
-        *("with a budget", "AUC", "weights", "live", "live, asked for", "as good"),
+        *("set", "distinct features", "FTRL's best AUC", "its weights"),
+        "fewest weights that match",
+        *("with a budget", "AUC", "weights", "live", "target", "matches"),
     )
     return _table(head, lines)
 
@@ -157,7 +160,7 @@ def _tried(results: Results) -> list[str]:
         )
         for idea, way, base in IDEAS
     ]
-    return _table(("idea", "", *names), lines)
+    return _table(("idea", "method", *names), lines)
 
 
 def _with_and_without(results: Results, name: str, way: str, base: str) -> str:
@@ -169,7 +172,7 @@ def _with_and_without(results: Results, name: str, way: str, base: str) -> str:
         beside = reference(results, name)
         small = [m for m in models(results, name, each) if m.weights <= beside.weights]
         best = max(small, key=lambda model: model.auc, default=None)
-        words.append("none so small" if best is None else f"{best.auc:.4f} ({_count(best.live)})")
+        words.append("no small model" if best is None else f"{best.auc:.4f} ({_count(best.live)})")
     return f"{words[0]}, without {words[1]}"
 
 
@@ -179,14 +182,14 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
     seeds = f", {len(problem['seeds'])} seeds" if len(problem["seeds"]) > 1 else ""
     rates = problem["in_units"]
     units = (
-        f" ({_listed(rates)} for what divides a feature by its largest value: `Adaptive` and VW's own rule)"
+        f" ({_listed(rates)} for updates that divide a feature by its largest value: `Adaptive` and VW's default)"
         if rates
         else ""
     ) + f", times {LENGTH} for `Adaptive`, which divides a step by the length of its example"
     yield f"## {name}"
     yield (
-        f"{ABOUT.get(name, RANDOMS)} {run['train']:,} examples to learn from and {run['test']:,} to test on, {distinct:,.0f} distinct features{seeds}; "
-        f"rates {_listed(problem['rates'])}{units}, passes {_listed(problem['passes'])}, strengths {_listed(problem['strengths'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}."
+        f"{ABOUT.get(name, RANDOMS)} {run['train']:,} training and {run['test']:,} test examples, {distinct:,.0f} distinct features{seeds}. "
+        f"Learning rates {_listed(problem['rates'])}{units}, passes {_listed(problem['passes'])}, strengths {_listed(problem['strengths'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}."
     )
     lines = []
     for way in ways(results, name):
@@ -200,20 +203,20 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
         )
     yield _table(
         (
-            "",
+            "method",
             "best AUC",
-            "with no more weights than FTRL",
-            "fewest weights as good",
-            "fewest live as good, with no more weights",
+            "best AUC with no more weights than FTRL",
+            "fewest weights that match",
+            "fewest live that match, with no more weights",
         ),
         lines,
     )
 
 
 ABOUT = {
-    "rcv1": "Documents on CCAT against the rest.",
-    "a9a": "Who earns more than 50,000 dollars.",
-    "ads": "A generated log of clicks, `dwindle generate ads`, with the products of the words of query and ads, of which most come once.",
+    "rcv1": "News stories, topic CCAT against all others.",
+    "a9a": "Census data: who earns more than 50,000 dollars.",
+    "ads": "A generated click log (`dwindle generate ads`) with the interactions of query and ad words, most of which occur once.",
 }
 RANDOMS = "The paper's set with 1,000 random features."
 

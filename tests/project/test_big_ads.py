@@ -59,7 +59,7 @@ def test_the_small_run_writes_a_page_and_a_picture_and_leaves_no_model(small):
         f"big-ads.{end}" for end in ("json", "md", "svg")
     }
     page = (small / "big-ads.md").read_text()
-    assert "This is a run in small: 26,000 examples." in page
+    assert "This is a reduced run, with 26,000 examples." in page
     assert f"train - --interactions 'q*a' --update ftrl --gravity 1 --max-live {MAX_LIVE}" in page
     assert str(small) not in page
     assert big_ads_page.most_memory(results(small)) < big_ads_page.GIVEN

@@ -10,6 +10,7 @@ import pytest
 
 from dwindle.features.batch import Batch
 from experiments import data
+from experiments.frontier import page as frontier_page
 from experiments.frontier.measures import Model, frontier, models, reference, row
 from experiments.frontier.problems import FULL, QUICK, Problem, rows
 from experiments.frontier.ways import (
@@ -134,3 +135,8 @@ def test_the_quick_frontier_writes_its_page_its_charts_and_every_model(tmp_path)
         assert {run["way"] for run in results["runs"] if run["problem"] == problem.name} == (
             set(NAMES) - set(problem.but)
         )
+
+
+def test_the_page_is_what_the_results_say_to_the_letter():
+    results = json.loads((frontier_page.DOCS / "frontier.json").read_text())
+    assert frontier_page.write(results) == (frontier_page.DOCS / "frontier.md").read_text()
