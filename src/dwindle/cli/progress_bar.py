@@ -1,6 +1,6 @@
-"""The bar at the bottom of a terminal; imported only where one is shown, for Rich takes a while."""
+"""The progress bar at the bottom of a terminal; imported only where one is shown."""
 
-from datetime import timedelta
+import time
 from typing import Any
 
 from rich.console import Console, ConsoleOptions
@@ -10,23 +10,22 @@ from rich.progress import (
     FileSizeColumn,
     Progress,
     ProgressColumn,
-    Task,
-    TaskID,
     TaskProgressColumn,
     TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 from rich.table import Column
-from rich.text import Text
 from rich.theme import Theme
 
 from dwindle.data.sources import Position
 
 LONGEST = 40  # columns of the bar itself, where the terminal has them
 ROOMY = 64  # columns that have room for everything
-A_SECOND = timedelta(seconds=1)
 # The bar alone is coloured: Rich's red for speed reads as a warning.
 PLAIN = Theme(
-    dict.fromkeys(("progress.percentage", "progress.download", "progress.filesize"), "none")
+    {f"progress.{name}": "none" for name in ("percentage", "download", "filesize", "elapsed")}
+    | {"progress.remaining": "none"}
 )
 
 
@@ -43,61 +42,57 @@ class Bar:
             refresh_per_second=5,
             redirect_stdout=False,  # results go there, perhaps to a file
         )
-        self._examples = self._progress.add_task("examples", total=None, visible=False)
-        self._data = self._progress.add_task("data", total=None, visible=False, count="", place="")
-        self._runs = self._progress.add_task("runs", visible=False)
-        self._shown: TaskID | None = None
+        self._task = self._progress.add_task("", total=None)
+        self._shows: str | None = None
+        self._begin = 0.0
 
     def line(self, text: str) -> None:
         """Print a line above the bar."""
         self._progress.console.out(text, highlight=False)
 
     def place(self, position: Position) -> None:
-        """Show that the data has been read so far."""
-        if self._shown != self._data:
-            self._progress.reset(self._examples)
-            self._turn_to(self._data, self._of_data(position), count="", place="")
-        self._progress.update(self._examples, completed=position.examples)
+        """Show how much of the data has been read."""
+        self._show("data", self._of_data(position))
+        seconds = time.monotonic() - self._begin
+        speed = f"{position.examples / seconds:,.0f} examples/s" if position.examples else ""
         self._progress.update(
-            self._data,
+            self._task,
             completed=position.done,
             total=position.total,
             count=f"{position.examples:,} examples",
+            speed=speed,
             place=f"pass {position.pass_number}/{position.passes}",
         )
-        self._progress.start()
 
     def runs(self, done: int, total: int) -> None:
-        """Show that so many runs are made."""
-        if self._shown != self._runs:
-            self._turn_to(self._runs, _OF_RUNS, completed=done, total=total)
-        self._progress.update(self._runs, completed=done)
-        self._progress.start()
+        """Show how many runs of a search are made."""
+        self._show("runs", _OF_RUNS)
+        self._progress.update(self._task, completed=done, total=total)
 
     def close(self) -> None:
-        """Take it away."""
+        """Take the bar away."""
         self._progress.stop()
 
-    def _turn_to(self, task: TaskID, columns: tuple[ProgressColumn, ...], **begun: Any) -> None:
-        """From here on the bar is of this, however far it has ``begun``."""
-        if self._shown is not None:
-            self._progress.update(self._shown, visible=False)
-        self._shown = task
-        self._progress.columns = columns
-        self._progress.reset(task, visible=True, **begun)
+    def _show(self, what: str, columns: tuple[ProgressColumn, ...]) -> None:
+        """Begin a bar of something else, if it is something else."""
+        if self._shows != what:
+            self._shows, self._begin = what, time.monotonic()
+            self._progress.columns = columns
+            self._progress.reset(self._task, count="", speed="", place="")
+            self._progress.start()
 
     def _of_data(self, position: Position) -> tuple[ProgressColumn, ...]:
-        speed = _Speed(self._progress.tasks[0])
-        place = [TextColumn("{task.fields[place]}")] if position.passes > 1 else []
+        speed = _text("speed", Column(justify="right", min_width=len("999,999 examples/s")))
+        place = [_text("place")] if position.passes > 1 else []
         if position.total is None:
-            return *place, FileSizeColumn(), TextColumn("{task.fields[count]}"), speed, _Time()
+            return *place, FileSizeColumn(), _text("count"), speed, TimeElapsedColumn()
         return (
             *place,
-            BarColumn(None, table_column=Column(max_width=LONGEST)),
+            _BAR,
             TaskProgressColumn(),
-            DownloadColumn(table_column=_right(len("999.9/999.9 MB"))),
+            DownloadColumn(table_column=Column(justify="right", min_width=14, no_wrap=True)),
             *([speed] if self._progress.console.width >= ROOMY else []),
-            _Time(),
+            *_LEFT,
         )
 
 
@@ -105,52 +100,25 @@ class _Terminal(Console):
     """Standard error with its cursor left on: whatever ends the run, no one has to restore it."""
 
     def show_cursor(self, show: bool = True) -> bool:  # noqa: ARG002  (as Console has it)
-        """Nothing is hidden."""
+        """Hide nothing."""
         return False
 
     @property
     def options(self) -> ConsoleOptions:
-        """Room is left for the ^C of who stops the run, which would else break the bar's line."""
+        """Leave room for the ^C of who stops the run, which would else break the bar's line."""
         full = super().options
         return full.update_width(full.max_width - len("^C") - 1)
 
 
-def _right(width: int) -> Column:
-    """Of a width that does not change with every number."""
-    return Column(justify="right", no_wrap=True, min_width=width)
+def _text(field: str, column: Column | None = None) -> Any:
+    return TextColumn(f"{{task.fields[{field}]}}", table_column=column or Column(no_wrap=True))
 
 
-class _Speed(ProgressColumn):
-    """Of the last half minute."""
-
-    def __init__(self, examples: Task) -> None:
-        super().__init__(_right(len("999,999 examples/s")))
-        self.examples = examples
-
-    def render(self, _task: Task) -> Text:
-        """A number once there is one."""
-        speed = self.examples.speed
-        return Text("" if speed is None else f"{speed:,.0f} examples/s")
-
-
-class _Time(ProgressColumn):
-    """What is left; as long as that is not known, what has gone."""
-
-    max_refresh = 0.5  # seconds: faster would be restless
-
-    def __init__(self) -> None:
-        super().__init__(_right(len("0:00:00 left")))
-
-    def render(self, task: Task) -> Text:
-        """As hours, minutes and seconds."""
-        left = task.time_remaining
-        seconds, word = (task.elapsed or 0.0, "") if left is None else (left, " left")
-        return Text(f"{timedelta(seconds=seconds) // A_SECOND * A_SECOND}{word}")
-
-
+_BAR = BarColumn(None, table_column=Column(max_width=LONGEST))
+_LEFT = (TimeRemainingColumn(), TextColumn("left"))
 _OF_RUNS = (
-    BarColumn(None, table_column=Column(max_width=LONGEST)),
+    _BAR,
     TaskProgressColumn(),
     TextColumn("{task.completed:,.0f}/{task.total:,.0f} runs"),
-    _Time(),
+    *_LEFT,
 )

@@ -1,4 +1,4 @@
-"""What the two estimators share: scikit-learn's conventions, all but what a label means."""
+"""The base class of the classifier and the regressor: all but what a label means."""
 
 import os
 from abc import abstractmethod
@@ -19,7 +19,8 @@ from dwindle.algorithm.settings import LearnerSettings, option, options_of
 from dwindle.data.options import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
 from dwindle.estimators._columns import HasColumns
-from dwindle.estimators._one_vs_rest import Coding, Data, Files, Panel, Rows, Team, Watch
+from dwindle.estimators._data import Coding, Data, FileExamples, MatrixRows
+from dwindle.estimators._one_vs_rest import OneVsRest, Predictors, Table
 from dwindle.features.batch import Batch
 from dwindle.model.model import save_models
 from dwindle.runs.build import make_learner
@@ -31,7 +32,7 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def all_or_nothing(fit: Fit) -> Fit:
-    """Decorates what learns anew: if it fails, the estimator is as it was before."""
+    """Decorate a method that learns anew: if it fails, the estimator is as it was before."""
 
     @wraps(fit)
     def tried(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -69,48 +70,49 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     @property
     def coef_(self) -> Any:
-        """The weight of each column as it stands now: a sparse array, unless `densify` was called.
+        """The weight of each column: a sparse array, unless `densify` was called.
 
-        What was learned from a file has names instead of columns: see `weights`.
+        A model learned from a file has names instead of columns: see `weights`.
         """
         listed = self._kept.weights()
         if not hasattr(self, "n_features_in_"):
-            raise AttributeError("what was learned from a file has no columns: see weights()")
+            raise AttributeError("a model learned from a file has no columns: see weights()")
         found = self._in_shape([self._by_column(*each) for each in listed], self.n_features_in_)
         return found.toarray() if self._dense else found
 
     @property
     def n_kept_(self) -> int:
-        """Features whose weight is not zero, for one class at least."""
+        """Number of features whose weight is not zero, for one class at least."""
         return len(np.unique(np.concatenate([key for key, _ in self._kept.weights()])))
 
     @property
     def t_(self) -> int:
-        """Examples learned from so far, those of every pass counted."""
+        """Number of examples learned from so far, those of every pass counted."""
         panel = self._fitted
-        return panel.n_steps if isinstance(panel, Team) else int(self._said.get("examples", 0))
+        return panel.n_steps if isinstance(panel, OneVsRest) else int(self._said.get("examples", 0))
 
     def sparsify(self) -> Self:
-        """`coef_` is a scipy sparse array, as it was from the beginning."""
+        """Make `coef_` a scipy sparse array, as it is by default."""
         self._dense = not self._fitted
         return self
 
     def densify(self) -> Self:
-        """`coef_` is a NumPy array; what is kept in memory stays sparse."""
+        """Make `coef_` a NumPy array; what is kept in memory stays sparse."""
         self._dense = bool(self._fitted)
         return self
 
     def explain(self, x: Any) -> Any:
-        """What each live feature of one row adds to its prediction: see `Explanation`.
+        """Explain the prediction for one row: what each live feature adds to it.
 
-        The row is a dict, or X with one row. Of more than two classes, one for each by its name.
+        The row is a dict, or X with one row. Returns an `Explanation`; of more than two classes, a
+        dict with one for each class.
         """
         batch = Batch.from_dicts([x]) if isinstance(x, Mapping) else self._examples(x)
         found = [member.explain(batch) for member in self._kept.members]
         return found[0] if len(found) == 1 else dict(zip(self.classes_, found, strict=True))
 
     def save(self, path: Path) -> int:
-        """Write the model, as ``dwindle train`` does; `load` gives it back. Returns its size."""
+        """Write a model file, as ``dwindle train`` does; `dwindle.load` reads it. Returns its size."""
         models = self._kept.models(self._metadata())
         return models[0].save(path) if len(models) == 1 else save_models(path, models)
 
@@ -118,23 +120,23 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     @abstractmethod
     def _begun(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Labels as numbers; what they are is settled here."""
+        """Code labels as numbers, and remember how."""
 
     @abstractmethod
     def _coded(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Labels as numbers, as it was settled before."""
+        """Code labels as numbers, as remembered."""
 
     @abstractmethod
     def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:
-        """How much each example counts; ``whole`` if these are all there are."""
+        """Return the importance of each example; ``whole`` if these are all there are."""
 
     @abstractmethod
     def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
-        """The columns and weights of each member as one sparse array."""
+        """Return the columns and weights of each member as one sparse array."""
 
     @abstractmethod
     def _target_metadata(self) -> dict[str, Any]:
-        """What a model file says of the labels."""
+        """Return what a model file says of the labels."""
 
     # Learning.
 
@@ -150,7 +152,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         batch = batch.labelled(label, self._importance(label, weight, whole=True))
         shuffled = check_random_state(self.random_state).permutation if self.shuffle else None
         held = self.holdout if self.early_stopping else None
-        self._begin(Rows(batch, number, held, shuffled), said={})
+        self._begin(MatrixRows(batch, number, held, shuffled), said={})
         return self
 
     def _fit_file(
@@ -162,7 +164,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         with closing(Passes([os.fspath(path) for path in paths], how, held, warn)) as data:
             if isinstance(held, str) and data.holdout is not None:
                 data.holdout.read()
-            files = Files(data, coded, skip_bad=skip_bad)
+            files = FileExamples(data, coded, skip_bad=skip_bad)
             self._begin(files, said={"reading": kept_reading(how)}, classes=classes)
         if self.t_ == 0:
             raise DataError(f"{' '.join(map(str, paths))}: no examples to learn from")
@@ -173,10 +175,12 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Go on learning from these rows, once, in order."""
         batch, y, weight, number = self._present(X, y, sample_weight, reset=first)
         label = self._coded(y)
-        rows = Rows(batch.labelled(label, self._importance(label, weight, whole=False)), number)
+        rows = MatrixRows(
+            batch.labelled(label, self._importance(label, weight, whole=False)), number
+        )
         team = self._team(rows, first=first)
         for lesson in rows.learned():
-            team.follow(lesson)
+            team.learn_from(lesson)
         return self
 
     def _partial_fit_file(
@@ -190,32 +194,32 @@ class TruncatedGradient(HasColumns, RunSettings):
     ) -> Self:
         """Go on learning from files, once."""
         with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
-            files = Files(data, coded, skip_bad=skip_bad)
+            files = FileExamples(data, coded, skip_bad=skip_bad)
             team = self._team(files, first=first)
-            watch = Watch(team) if self.verbose else None
+            watch = Table(team) if self.verbose else None
             for lesson in files.learned(more=False):
-                team.follow(lesson, watch)
+                team.learn_from(lesson, watch)
         self._said = {"reading": kept_reading(how)}
         return self
 
     def _begin(self, data: Data, said: Mapping[str, Any], classes: int | None = None) -> None:
-        """Learners that knew nothing have gone over the data."""
+        """Learn anew from the data."""
         team = self._new_team(self._classes if classes is None else classes)
-        data.check(team)
-        watch = Watch(team) if self.verbose else None
+        self._refuse(data, team)
+        watch = Table(team) if self.verbose else None
         self.n_iter_ = team.fit(data, self, watch)
         self._panel, self._said = team, said
 
-    def _team(self, data: Data, *, first: bool) -> Team:
-        """The learners, which can learn from the data; they go on, unless it is the first time."""
+    def _team(self, data: Data, *, first: bool) -> OneVsRest:
+        """Return the learners, new ones the first time, if they can learn from the data."""
         if first:
             self.check()
             team = self._new_team(self._classes)
-            data.check(team)
+            self._refuse(data, team)
             self._panel, self._said, self.n_iter_ = team, {}, 1
             return team
         found = self._fitted
-        if not isinstance(found, Team):
+        if not isinstance(found, OneVsRest):
             raise TypeError("a loaded model predicts and cannot go on learning: begin with fit")
         for name, then in self._made_of.items():
             now = getattr(self, name)
@@ -224,18 +228,24 @@ class TruncatedGradient(HasColumns, RunSettings):
                     f"{name} was {then!r} when the learning began, and now it is {now!r}: "
                     "set it back, or begin anew with fit"
                 )
-        data.check(found)
+        self._refuse(data, found)
         return found
 
-    def _new_team(self, classes: int) -> Team:
+    @staticmethod
+    def _refuse(data: Data, team: OneVsRest) -> None:
+        """Refuse labels that cannot be used; those of classes are checked where they are coded."""
+        if team.classes == 0:
+            data.check(team.members[0])
+
+    def _new_team(self, classes: int) -> OneVsRest:
         self._made_of = {name: getattr(self, name) for name in options_of(LearnerSettings)}
-        return Team(self._learner, classes)
+        return OneVsRest(self._learner, classes)
 
     def _learner(self) -> Learner:
         return make_learner(self, self._loss)
 
-    def _restored(self, panel: Panel, metadata: Mapping[str, Any]) -> Self:
-        """It predicts as the models of a file do, which says these metadata."""
+    def _restored(self, panel: Predictors, metadata: Mapping[str, Any]) -> Self:
+        """Predict as the models of a file with this metadata do."""
         self._panel, self._said = panel, metadata
         self._restore_columns(metadata)
         return self
@@ -243,7 +253,7 @@ class TruncatedGradient(HasColumns, RunSettings):
     # What was learned.
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """The prediction of each member for each row, before any link."""
+        """Predict each row with each member, before any link."""
         return self._kept.predict(self._examples(X))
 
     @property
@@ -253,11 +263,11 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     @property
     def _classes(self) -> int:
-        """How many classes there are; 0 if labels are numbers."""
+        """Number of classes; 0 if labels are numbers."""
         return len(getattr(self, "classes_", ()))
 
     @property
-    def _fitted(self) -> Panel:
+    def _fitted(self) -> Predictors:
         if not hasattr(self, "_panel"):
             raise NotFittedError(
                 f"this {type(self).__name__} has not learned anything yet: call fit"
@@ -265,16 +275,16 @@ class TruncatedGradient(HasColumns, RunSettings):
         return self._panel
 
     @property
-    def _kept(self) -> Panel:
-        """What predicts: with ``keep``, by the heaviest features alone."""
+    def _kept(self) -> Predictors:
+        """What predicts: with ``keep``, only the heaviest features."""
         panel = self._fitted
-        return panel.heaviest(self.keep) if isinstance(panel, Team) else panel
+        return panel.heaviest(self.keep) if isinstance(panel, OneVsRest) else panel
 
     def _metadata(self) -> dict[str, Any]:
-        """What a model file says beside the weights."""
+        """Return what a model file says beside the weights."""
         panel = self._fitted
         metadata = dict(self._said)
-        if isinstance(panel, Team):
+        if isinstance(panel, OneVsRest):
             tables = [learner.table for learner in panel.members]
             metadata |= self._target_metadata() | {
                 "examples": self.t_,

@@ -12,7 +12,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from dwindle.data.frames import batch_of, has_text
-from dwindle.estimators._one_vs_rest import Panel
+from dwindle.estimators._one_vs_rest import Predictors
 from dwindle.features.batch import Batch, Some
 from dwindle.features.keys import key_of
 
@@ -27,7 +27,7 @@ class HasColumns(BaseEstimator, ABC):
     """
 
     _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
-    _panel: Panel  # what was learned
+    _panel: Predictors  # what was learned
     _default_loss: Any
     _dense = False  # whether `coef_` is a dense array
     _said: Mapping[str, Any] = {}  # metadata of the file that the model comes from
@@ -35,7 +35,7 @@ class HasColumns(BaseEstimator, ABC):
 
     @property
     @abstractmethod
-    def _kept(self) -> Panel:
+    def _kept(self) -> Predictors:
         """What predicts."""
 
     def _present(

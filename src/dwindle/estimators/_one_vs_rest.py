@@ -1,4 +1,4 @@
-"""One learner, or one for each class, taken over data together: the loop behind the estimators."""
+"""One learner, or one per class, that go through the data together: one-vs-rest."""
 
 import math
 import sys
@@ -6,53 +6,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, DivergedError
-from dwindle.algorithm.losses import Logistic, is_classification
-from dwindle.data.formats.block import Parsed
-from dwindle.data.labels import Labels
+from dwindle._base.errors import DataError
+from dwindle.algorithm.losses import is_classification
 from dwindle.engine.learner import Learner
+from dwindle.estimators._data import Data, Examples, blaming
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
-from dwindle.runs.loop import Best, Pass, passes
-from dwindle.runs.passes import Passes
+from dwindle.runs.loop import Best, passes
 from dwindle.runs.progress import Progress
 from dwindle.runs.progress_table import HEADINGS, Row, cut
 from dwindle.runs.settings import RunSettings
 
-ROWS = 2**14  # of a matrix that all learners go through before the next ones
 
-Coding = Callable[[Parsed], Batch]  # gives the labels of a file's batch their meaning
+class Predictors:
+    """Learners or models that predict, one per class if there are more than two.
 
-
-class Lesson(NamedTuple):
-    """Examples, and what an error calls the i-th of them; a class is its number, as a label."""
-
-    batch: Batch
-    place: Callable[[int], str]
-
-
-class Data(Protocol):
-    """What is learned from, pass after pass, and what is held out, if anything is."""
-
-    def learned(self, more: bool) -> Iterator[Lesson]:
-        """The examples of a pass; after it there may be more."""
-
-    def held(self) -> Iterator[Lesson] | None:
-        """The examples to measure on."""
-
-    def check(self, team: "Team") -> None:
-        """Refuse what can be known at once not to be learned from."""
-
-
-class Panel:
-    """What predicts: learners or models, one for each class if there are more than two.
-
-    ``classes`` is how many there are; 0 if labels are numbers.
+    ``classes`` is the number of classes; 0 if labels are numbers.
     """
 
     def __init__(self, members: Sequence[Any], classes: int) -> None:
@@ -60,30 +34,30 @@ class Panel:
         self.classes = classes
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
-        """A column for each member."""
+        """Predict with each member; a column for each."""
         return np.column_stack([member.predict(batch) for member in self.members])
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
-        """Of each member."""
+        """The intercept of each member."""
         return np.array([member.intercept for member in self.members])
 
     def models(self, metadata: dict[str, Any]) -> list[Model]:
-        """Each member as a model that says these metadata."""
+        """Return each member as a model with this metadata."""
         return [replace(model, metadata=metadata) for model in self.members]
 
     def weights(self) -> list[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
-        """The keys and weights of each member's features."""
+        """Return the keys and weights of each member's features."""
         return [(model.key, model.weight) for model in self.members]
 
 
-class Team(Panel):
+class OneVsRest(Predictors):
     """Learners that go through the data together, each batch once."""
 
     def __init__(self, make: Callable[[], Learner], classes: int) -> None:
         super().__init__([make() for _ in range(classes if classes > 2 else 1)], classes)
-        self._heaviest: tuple[Any, Panel] | None = None
-        self._rested = 0  # steps that were no examples
+        self._heaviest: tuple[Any, Predictors] | None = None
+        self._cooled = 0  # steps that were no examples
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_heaviest": None}
@@ -92,24 +66,24 @@ class Team(Panel):
     def n_steps(self) -> int:
         """Examples learned from so far."""
         steps: int = self.members[0].n_steps
-        return steps - self._rested
+        return steps - self._cooled
 
     def models(self, metadata: dict[str, Any]) -> list[Model]:
-        """The model that each has come to."""
+        """Return the model of each learner, with this metadata."""
         return [Model.of(learner, metadata) for learner in self.members]
 
     def weights(self) -> list[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
-        """The keys and weights of each learner's live features."""
+        """Return the keys and weights of each learner's live features."""
         return [learner.table.weights() for learner in self.members]
 
-    def heaviest(self, keep: int | None) -> Panel:
-        """What predicts with the so many heaviest features of each; None is all."""
+    def heaviest(self, keep: int | None) -> Predictors:
+        """Return predictors with only the ``keep`` heaviest features of each; None keeps all."""
         if keep is None:
             return self
         now = (keep, self.n_steps, self.members[0].clock.passes)
         if self._heaviest is None or self._heaviest[0] != now:
             models = [Model.of(learner, keep=keep) for learner in self.members]
-            self._heaviest = (now, Panel(models, self.classes))
+            self._heaviest = (now, Predictors(models, self.classes))
         return self._heaviest[1]
 
     def relabelled(self, batch: Batch, k: int) -> Batch:
@@ -120,250 +94,120 @@ class Team(Panel):
         # Quicker than `where`, which has a branch for each label.
         return batch._replace(label=own * np.float32(2) - np.float32(1))
 
-    def learn(self, batch: Batch, watch: "Watch | None" = None) -> None:
-        """Every learner learns from the batch."""
+    def learn(self, batch: Batch, table: "Table | None" = None) -> None:
+        """Let every learner learn from the batch."""
         for k, learner in enumerate(self.members):
-            told = self.relabelled(batch, k)
-            prediction = learner.learn(told)
-            if watch is not None:
-                watch.add(k, told, prediction)
+            relabelled = self.relabelled(batch, k)
+            prediction = learner.learn(relabelled)
+            if table is not None:
+                table.add(k, relabelled, prediction)
 
-    def follow(self, lesson: Lesson, watch: "Watch | None" = None) -> None:
-        """Learn from a batch; an error says where in the data it is."""
-        batch, place = lesson
-        if watch is None:
-            with blaming(place):
-                self.learn(batch)
-        else:
-            watch.learn(batch, place)
+    def learn_from(self, examples: Examples, table: "Table | None" = None) -> None:
+        """Learn from a batch; an error about an example says where in the data it is."""
+        if table is not None:
+            table.learn(examples)
+            return
+        with blaming(examples.place):
+            self.learn(examples.batch)
 
-    def _loss_on(self, lessons: Iterator[Lesson], cooldown: int) -> float:
-        """Compute the mean loss, by importance, of all learners together, as cooled down."""
-        measured = [Progress(learner.loss, ranks=False) for learner in self.members]
-        with ExitStack() as looking:
-            cooled = [looking.enter_context(each.after_cooldown(cooldown)) for each in self.members]
-            for batch, place in lessons:
-                for k, (learner, progress) in enumerate(zip(cooled, measured, strict=True)):
-                    told = self.relabelled(batch, k)
-                    with blaming(place):
-                        label, importance = learner.lessons(told)
-                    progress.add(told, learner.predict(told), label, importance)
-        loss = sum(progress.mean_loss for progress in measured)
-        if measured[0].weight == 0:
-            raise DataError("early_stopping: no examples are held out to measure on")
-        return math.inf if math.isnan(loss) else loss
-
-    def fit(self, data: Data, how: RunSettings, watch: "Watch | None") -> int:
+    def fit(self, data: Data, settings: RunSettings, table: "Table | None") -> int:
         """Go over the data; returns how often.
 
-        With a holdout it ends when the loss there has not improved for ``how.patience`` passes in a
-        row, and the learners are those of the best pass.
+        With a holdout it ends when the loss there has not improved for ``settings.patience`` passes
+        in a row, and the learners are those of the best pass.
         """
         best, number, kept = Best(), 0, self.members
         loop = passes(
             data.learned,
-            lambda lesson: self.follow(lesson, watch),
+            lambda examples: self.learn_from(examples, table),
             self._next_pass,
-            how.passes,
+            settings.passes,
             best=best,
-            patience=how.patience,
+            patience=settings.patience,
         )
         for number in loop:
             held = data.held()
             if held is not None:
-                measured = best.after(number, self._loss_on(held, how.cooldown), math.nan)
-                if measured.best:
+                result = best.after(number, self._loss_on(held, settings.cooldown), math.nan)
+                if result.best:
                     kept = deepcopy(self.members)
-                if watch is not None:
-                    watch.measured(measured)
-        if watch is not None:
-            watch.end()
+                if table is not None:
+                    table.print(result)
+        if table is not None:
+            table.end()
         self.members = kept
         for learner in self.members:
-            learner.cooldown(how.cooldown)
-        self._rested = how.cooldown
+            learner.cooldown(settings.cooldown)
+        self._cooled = settings.cooldown
         return number
 
     def _next_pass(self) -> None:
         for learner in self.members:
             learner.next_pass()
 
-
-class blaming:  # noqa: N801  (it reads as a statement)
-    """An error about an example, counted from ``first`` on, says where it is.
-
-    A class, not a generator, because it stands around every batch.
-    """
-
-    def __init__(self, place: Callable[[int], str], first: int = 0) -> None:
-        self._place, self._first = place, first
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        if isinstance(error, DataError | DivergedError) and error.example is not None:
-            where = self._place(self._first + error.example)
-            raise type(error)(f"{where}: {error.what}") from None
+    def _loss_on(self, held: Iterator[Examples], cooldown: int) -> float:
+        """Compute the mean loss, by importance, of all learners together, as cooled down."""
+        measured = [Progress(learner.loss, ranks=False) for learner in self.members]
+        with ExitStack() as undone:
+            cooled = [undone.enter_context(each.after_cooldown(cooldown)) for each in self.members]
+            for batch, place in held:
+                for k, (learner, progress) in enumerate(zip(cooled, measured, strict=True)):
+                    relabelled = self.relabelled(batch, k)
+                    with blaming(place):
+                        label, importance = learner.lessons(relabelled)
+                    progress.add(relabelled, learner.predict(relabelled), label, importance)
+        loss = sum(progress.mean_loss for progress in measured)
+        if measured[0].weight == 0:
+            raise DataError("early_stopping: no examples are held out to measure on")
+        return math.inf if math.isnan(loss) else loss
 
 
-class Watch:
-    """The table on standard error while learners learn."""
+class Table:
+    """The progress table on standard error that ``verbose`` asks for."""
 
-    def __init__(self, team: Team) -> None:
-        self._team = team
+    def __init__(self, learners: OneVsRest) -> None:
+        self._learners = learners
         self._progress = [
-            Progress(learner.loss, ranks=team.classes == 2 and is_classification(learner.loss))
-            for learner in team.members
+            Progress(learner.loss, ranks=learners.classes == 2 and is_classification(learner.loss))
+            for learner in learners.members
         ]
         self._due = 1
-        self._print(HEADINGS)
+        self.print(HEADINGS)
 
-    def learn(self, batch: Batch, place: Callable[[int], str]) -> None:
-        """The team learns from the batch, and a row is shown whenever it is due."""
+    def learn(self, examples: Examples) -> None:
+        """Learn from a batch, and print a row whenever it is due."""
         first = 0
-        for part in cut(batch, self._progress[0].examples, self._due):
-            with blaming(place, first):
-                self._team.learn(part, self)
+        for part in cut(examples.batch, self._progress[0].examples, self._due):
+            with blaming(examples.place, first):
+                self._learners.learn(part, self)
             first += part.n_examples
             if self._progress[0].examples == self._due:
                 self._row()
                 self._due *= 2
 
     def add(self, k: int, batch: Batch, prediction: NDArray[np.float64]) -> None:
-        """The k-th learner predicted these, then learned from them."""
-        label, importance = self._team.members[k].lessons(batch)
+        """Count what learner k predicted before it learned."""
+        label, importance = self._learners.members[k].lessons(batch)
         self._progress[k].add(batch, prediction, label, importance)
 
-    def measured(self, result: Pass) -> None:
-        """Print how good the model was after a pass."""
-        self._print(result)
-
     def end(self) -> None:
-        """The last row, if it was not shown."""
+        """Print the last row, if it was not printed."""
         if self._progress[0].examples != self._due // 2:
             self._row()
 
+    def print(self, line: object) -> None:
+        """Print a line of the table."""
+        print(line, file=sys.stderr)  # noqa: T201  (what ``verbose`` asks for)
+
     def _row(self) -> None:
-        all_of, learners = self._progress, self._team.members
-        self._print(
+        parts, learners = self._progress, self._learners.members
+        self.print(
             Row(
-                all_of[0].examples,
-                sum(progress.mean_loss for progress in all_of),
-                sum(progress.since_last() for progress in all_of),
-                all_of[0].auc,
+                parts[0].examples,
+                sum(progress.mean_loss for progress in parts),
+                sum(progress.since_last() for progress in parts),
+                parts[0].auc,
                 sum(map(len, learners)),
                 max(learner.table.seen.count() for learner in learners),
             )
         )
-
-    @staticmethod
-    def _print(line: object) -> None:
-        print(line, file=sys.stderr)  # noqa: T201  (what ``verbose`` asks for)
-
-
-class Rows:
-    """The rows of a matrix: in their order or, each pass anew, in a random one.
-
-    ``holdout`` n holds out every n-th row. ``number`` is what an error calls each.
-    """
-
-    def __init__(
-        self,
-        batch: Batch,
-        number: NDArray[np.int64],
-        holdout: int | None = None,
-        shuffled: Callable[[int], NDArray[np.int64]] | None = None,
-    ) -> None:
-        self._batch, self._number, self._shuffled = batch, number, shuffled
-        self._held: Batch | None = None
-        if holdout is not None:
-            held = np.arange(1, batch.n_examples + 1) % holdout == 0
-            self._held, self._batch = batch.only(held), batch.only(~held)
-            self._number = number[~held]
-
-    def check(self, team: Team) -> None:
-        """A bad label refuses all rows: nothing is learned from any."""
-        if team.classes == 0:
-            with blaming(self._called(self._number)):
-                team.members[0].lessons(self._batch)
-
-    def learned(self, _more: bool = False) -> Iterator[Lesson]:
-        """The rows, some at a time: to take all of them in another order would copy the matrix."""
-        n = self._batch.n_examples
-        order = None if self._shuffled is None else self._shuffled(n)
-        for i in range(0, n, ROWS):
-            last = min(i + ROWS, n)
-            if order is None:
-                yield Lesson(self._batch.rows(i, last), self._called(self._number[i:last]))
-            else:
-                some = order[i:last]
-                yield Lesson(self._batch.take(some), self._called(self._number[some]))
-
-    @staticmethod
-    def _called(number: NDArray[np.int64]) -> Callable[[int], str]:
-        return lambda k: f"row {number[k]}"
-
-    def held(self) -> Iterator[Lesson] | None:
-        """The rows held out, if any are."""
-        return None if self._held is None else iter([Lesson(self._held, str)])
-
-
-class Files:
-    """The examples of files, as ``dwindle train`` reads them; ``coded`` gives labels meaning."""
-
-    def __init__(self, data: Passes, coded: Coding, *, skip_bad: bool) -> None:
-        self._data, self._coded, self._skip_bad = data, coded, skip_bad
-
-    def check(self, team: Team) -> None:
-        """It shows while they are read."""
-
-    def learned(self, more: bool) -> Iterator[Lesson]:
-        """The examples, a block of the file at a time."""
-        return map(self._lesson, self._data.learned(more))
-
-    def held(self) -> Iterator[Lesson] | None:
-        """The examples held out, if any are."""
-        held = self._data.holdout
-        return None if held is None else map(self._lesson, held.examples.again())
-
-    def _lesson(self, parsed: Parsed) -> Lesson:
-        parsed.n_bad(skip_bad=self._skip_bad)
-        return Lesson(self._coded(parsed), lambda k: f"{parsed.source}:{parsed.line[k]}")
-
-
-def two_classes(labels: Labels) -> Coding:
-    """Labels are those of two classes, as on the command line: -1 and 1, 0 and 1, or 1 and 2."""
-
-    def coded(parsed: Parsed) -> Batch:
-        sign = labels.mapped(parsed, Logistic())
-        return (
-            parsed.batch
-            if sign is None
-            else parsed.batch._replace(label=(sign + np.float32(1)) / np.float32(2))
-        )
-
-    return coded
-
-
-def these_classes(classes: NDArray[Any]) -> Coding:
-    """Labels are among these numbers."""
-    known = classes.astype(np.float32)
-
-    def coded(parsed: Parsed) -> Batch:
-        label, importance = parsed.batch.label, parsed.batch.importance
-        if label is None:
-            return parsed.batch
-        code = np.minimum(np.searchsorted(known, label), len(known) - 1)
-        bad = known[code] != label
-        if importance is not None:
-            bad &= importance > 0
-        if bad.any():
-            i = int(np.argmax(bad))
-            said = ", ".join(f"{each:g}" for each in known)
-            raise DataError(
-                f"{parsed.source}:{parsed.line[i]}: expected a label among {said}, got {label[i]:g}"
-            )
-        return parsed.batch._replace(label=code.astype(np.float32))
-
-    return coded

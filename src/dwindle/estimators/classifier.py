@@ -17,7 +17,7 @@ from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
-from dwindle.estimators._one_vs_rest import Coding, these_classes, two_classes
+from dwindle.estimators._data import Coding, these_classes, two_classes
 from dwindle.features.batch import Batch
 
 BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
@@ -26,17 +26,17 @@ BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
 def _has_probabilities(estimator: Any) -> bool:
     loss = estimator._loss  # noqa: SLF001  (a method, in all but place: see available_if)
     if not has_probabilities(loss):
-        raise AttributeError(f"probabilities need the logistic loss, not {loss}")
+        raise AttributeError(f"probabilities need a loss with a link, such as logistic, not {loss}")
     return True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
-    """Tells classes apart by a sparse linear model, learned by truncated gradient.
+    """A sparse linear classifier, learned by truncated gradient.
 
-    The keywords are the options of ``dwindle train``, with the same defaults and meaning:
-    docs/scikit-learn.md explains each. More than two classes are learned one against the rest, in
-    one walk over the data. The same rows give the same weights, to the bit, in any batching.
+    The parameters are the options of ``dwindle train``, with the same defaults and meaning:
+    docs/scikit-learn.md explains each. More than two classes are learned one-vs-rest, in one walk
+    over the data. The same rows give the same weights, to the bit, in any batching.
 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
@@ -100,19 +100,19 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         return self._partial_fit_file(paths, coded, how, first=first, skip_bad=skip_bad)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The prediction before any link: above 0 for the second of two classes, else by class."""
+        """Return scores: above 0 for the second of two classes; a column for each of several."""
         scores = self._scores(X)
         return scores if self._classes > 2 else scores[:, 0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row."""
+        """Predict the class of each row."""
         scores = self.decision_function(X)
         place = scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)
         return np.asarray(self.classes_[place])
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class; of more than two, each against the rest, they sum to 1."""
+        """Predict the probability of each class; those of several classes are scaled to sum to 1."""
         if self._classes > 2:
             return np.asarray(np.exp(self.predict_log_proba(X)))
         positive = link(self._loss, self.decision_function(X))
@@ -120,7 +120,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The logarithm of each probability, finite also where that rounds to 0."""
+        """Predict log probabilities, which are finite also where a probability rounds to 0."""
         scores = self.decision_function(X)
         both = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
         log = -np.logaddexp(0.0, -both)
@@ -128,11 +128,11 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """Of each class, or of the second of two; never shrunk."""
+        """The intercept of each class, or of the second of two; never shrunk."""
         return self._kept.intercepts
 
     def weights(self) -> dict[Any, Any]:
-        """The weight of each feature by name, heaviest first; for each class, if there are many."""
+        """Return the weight of each feature by name, heaviest first; by class, if there are several."""
         named = [model.weights() for model in self._kept.models({})]
         return (
             named[0] if len(named) == 1 else dict(zip(self.classes_.tolist(), named, strict=True))
@@ -162,7 +162,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         self.classes_ = found
 
     def _named_classes(self, classes: Any) -> bool:
-        """Whether the learning begins; if so, the classes are settled."""
+        """Tell whether this is the first call, which fixes the classes."""
         if not hasattr(self, "_panel"):
             if classes is None:
                 raise ValueError(
@@ -198,7 +198,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         return each[code] if weight is None else weight * each[code]
 
     def _check_class_weight(self) -> None:
-        """What is neither a mapping nor known from all rows is of no use."""
+        """Refuse a class_weight that cannot be used here."""
         if self.class_weight == "balanced":
             raise SettingError(
                 "class_weight 'balanced' needs to see all the rows first: use fit, or give a dict"
@@ -206,7 +206,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         raise SettingError(f"class_weight must be a dict or 'balanced', got {self.class_weight!r}")
 
     def _weighing(self, coded: Coding) -> Coding:
-        """The same, with examples that count as their class does."""
+        """Return the same coding, with examples weighted by their class."""
         if self.class_weight is None:
             return coded
         if not isinstance(self.class_weight, Mapping):

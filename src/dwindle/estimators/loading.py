@@ -3,7 +3,7 @@
 from dwindle.algorithm.losses import is_classification
 from dwindle.engine.learner import Learner
 from dwindle.estimators._base import Path
-from dwindle.estimators._one_vs_rest import Panel
+from dwindle.estimators._one_vs_rest import Predictors
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
 from dwindle.model.model import load_models
@@ -11,9 +11,9 @@ from dwindle.runs.build import settings_of_learner
 
 
 def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor:
-    """The model of a file, as an estimator that predicts.
+    """Load a model file as an estimator that predicts.
 
-    Its settings are those it was trained with, so that ``fit`` would begin anew with the same.
+    Its parameters are those it was trained with, so ``fit`` begins anew with the same.
     """
     models = load_models(path)
     settings, metadata, loss = models[0].settings, models[0].metadata, models[0].loss
@@ -28,5 +28,5 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     else:
         found = TruncatedGradientClassifier(**keywords)
         found._set_classes(classes)  # noqa: SLF001  (a constructor, in all but name)
-    panel = Panel(models, len(classes or ()))
+    panel = Predictors(models, len(classes or ()))
     return found._restored(panel, metadata)  # noqa: SLF001  (likewise)

@@ -18,9 +18,9 @@ from dwindle.features.batch import Batch
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
-    """Predicts numbers by a sparse linear model, learned by truncated gradient.
+    """A sparse linear regressor, learned by truncated gradient.
 
-    The keywords are the options of ``dwindle train``, with the same defaults and meaning:
+    The parameters are the options of ``dwindle train``, with the same defaults and meaning:
     docs/scikit-learn.md explains each. `coef_` is one row, as of scikit-learn's linear regressors,
     but sparse. With the Poisson loss, predictions are means: exp of the linear model.
 
@@ -57,7 +57,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
         return self._partial_fit_file(paths, _as_it_is, how, first=first, skip_bad=skip_bad)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The prediction for each row."""
+        """Predict each row: the mean, where the loss has a link."""
         scores = self._scores(X)[:, 0]
         return np.asarray(link(self._loss, scores))
 
@@ -67,7 +67,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
         return float(self._kept.intercepts[0])
 
     def weights(self) -> dict[str, float]:
-        """The weight of each feature by its name, heaviest first."""
+        """Return the weight of each feature by name, heaviest first."""
         return self._kept.models({})[0].weights()
 
     def _begun(self, y: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,161 @@
+"""What estimators learn from, pass after pass: the rows of a matrix, or files."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._base.errors import DataError, DivergedError
+from dwindle.algorithm.losses import Logistic
+from dwindle.data.formats.block import Parsed
+from dwindle.data.labels import Labels
+from dwindle.engine.learner import Learner
+from dwindle.features.batch import Batch
+from dwindle.runs.passes import Passes
+
+ROWS = 2**14  # of a matrix that all learners go through before the next ones
+
+Coding = Callable[[Parsed], Batch]  # turns the labels of a file into numbers of classes
+
+
+class Examples(NamedTuple):
+    """A batch whose labels are numbers of classes, and what an error calls its i-th example."""
+
+    batch: Batch
+    place: Callable[[int], str]
+
+
+class Data(Protocol):
+    """Examples to learn from, as often as wanted, and examples held out."""
+
+    def learned(self, more: bool) -> Iterator[Examples]:
+        """Yield the examples of a pass; ``more`` passes may follow."""
+
+    def held(self) -> Iterator[Examples] | None:
+        """Yield the examples to measure on; None if none are held out."""
+
+    def check(self, learner: Learner) -> None:
+        """Refuse, before learning, labels that the learner cannot use."""
+
+
+class blaming:  # noqa: N801  (it reads as a statement)
+    """Add to an error about an example, counted from ``first`` on, where it is.
+
+    A class, not a generator, because it stands around every batch.
+    """
+
+    def __init__(self, place: Callable[[int], str], first: int = 0) -> None:
+        self._place, self._first = place, first
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
+        if isinstance(error, DataError | DivergedError) and error.example is not None:
+            where = self._place(self._first + error.example)
+            raise type(error)(f"{where}: {error.what}") from None
+
+
+class MatrixRows:
+    """The rows of a matrix: in their order or, in each pass anew, in a random one.
+
+    ``holdout`` n holds out every n-th row. ``number`` is what an error calls each row.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        number: NDArray[np.int64],
+        holdout: int | None = None,
+        shuffled: Callable[[int], NDArray[np.int64]] | None = None,
+    ) -> None:
+        self._batch, self._number, self._shuffled = batch, number, shuffled
+        self._held: Batch | None = None
+        if holdout is not None:
+            held = np.arange(1, batch.n_examples + 1) % holdout == 0
+            self._held, self._batch = batch.only(held), batch.only(~held)
+            self._number = number[~held]
+
+    def check(self, learner: Learner) -> None:
+        """Refuse all rows if one has a label that the loss is not defined for."""
+        with blaming(self._called(self._number)):
+            learner.lessons(self._batch)
+
+    def learned(self, _more: bool = False) -> Iterator[Examples]:
+        """Yield the rows, some at a time: to reorder all of them would copy the matrix."""
+        n = self._batch.n_examples
+        order = None if self._shuffled is None else self._shuffled(n)
+        for i in range(0, n, ROWS):
+            last = min(i + ROWS, n)
+            if order is None:
+                yield Examples(self._batch.rows(i, last), self._called(self._number[i:last]))
+            else:
+                some = order[i:last]
+                yield Examples(self._batch.take(some), self._called(self._number[some]))
+
+    @staticmethod
+    def _called(number: NDArray[np.int64]) -> Callable[[int], str]:
+        return lambda k: f"row {number[k]}"
+
+    def held(self) -> Iterator[Examples] | None:
+        """Yield the rows held out, if any are."""
+        return None if self._held is None else iter([Examples(self._held, str)])
+
+
+class FileExamples:
+    """The examples of files, as ``dwindle train`` reads them; ``coded`` codes their labels."""
+
+    def __init__(self, data: Passes, coded: Coding, *, skip_bad: bool) -> None:
+        self._data, self._coded, self._skip_bad = data, coded, skip_bad
+
+    def check(self, learner: Learner) -> None:
+        """Refuse nothing: what is wrong shows while files are read."""
+
+    def learned(self, more: bool) -> Iterator[Examples]:
+        """Yield the examples, a block of the file at a time."""
+        return map(self._examples, self._data.learned(more))
+
+    def held(self) -> Iterator[Examples] | None:
+        """Yield the examples held out, if any are."""
+        held = self._data.holdout
+        return None if held is None else map(self._examples, held.examples.again())
+
+    def _examples(self, parsed: Parsed) -> Examples:
+        parsed.n_bad(skip_bad=self._skip_bad)
+        return Examples(self._coded(parsed), lambda k: f"{parsed.source}:{parsed.line[k]}")
+
+
+def two_classes(labels: Labels) -> Coding:
+    """Code labels of two classes, as on the command line: -1 and 1, 0 and 1, or 1 and 2."""
+
+    def coded(parsed: Parsed) -> Batch:
+        sign = labels.mapped(parsed, Logistic())
+        if sign is None:
+            return parsed.batch
+        return parsed.batch._replace(label=(sign + np.float32(1)) / np.float32(2))
+
+    return coded
+
+
+def these_classes(classes: NDArray[Any]) -> Coding:
+    """Code labels that are among these numbers."""
+    known = classes.astype(np.float32)
+
+    def coded(parsed: Parsed) -> Batch:
+        label, importance = parsed.batch.label, parsed.batch.importance
+        if label is None:
+            return parsed.batch
+        code = np.minimum(np.searchsorted(known, label), len(known) - 1)
+        bad = known[code] != label
+        if importance is not None:
+            bad &= importance > 0
+        if bad.any():
+            i = int(np.argmax(bad))
+            said = ", ".join(f"{each:g}" for each in known)
+            raise DataError(
+                f"{parsed.source}:{parsed.line[i]}: expected a label among {said}, got {label[i]:g}"
+            )
+        return parsed.batch._replace(label=code.astype(np.float32))
+
+    return coded
