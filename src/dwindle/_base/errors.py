@@ -1,8 +1,10 @@
-"""What dwindle raises when it is the data, not the program, that is wrong."""
+"""Errors about the data, and where in the data they are."""
+
+from collections.abc import Callable
 
 
 class _AboutExampleError(Exception):
-    """Says what is wrong, and with which example of a batch if it is about one."""
+    """Say what is wrong, and with which example of a batch, if it is about one."""
 
     def __init__(self, what: str, example: int | None = None) -> None:
         super().__init__(what if example is None else f"example {example}: {what}")
@@ -15,4 +17,22 @@ class DataError(_AboutExampleError, ValueError):
 
 
 class DivergedError(_AboutExampleError, ArithmeticError):
-    """The weights ran away: a prediction is no longer a finite number."""
+    """Learning diverged: a prediction is no longer a finite number."""
+
+
+class errors_at:  # noqa: N801  (it reads as a statement)
+    """Put the place of an example before an error about it: ``place(i)``, i from ``first`` on.
+
+    A class, not a generator, because it is entered for every batch.
+    """
+
+    def __init__(self, place: Callable[[int], str], first: int = 0) -> None:
+        self._place, self._first = place, first
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
+        if isinstance(error, DataError | DivergedError) and error.example is not None:
+            where = self._place(self._first + error.example)
+            raise type(error)(f"{where}: {error.what}") from None

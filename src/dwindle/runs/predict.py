@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
 from dwindle._base.threads import prefetch
 from dwindle.algorithm.losses import (
     Logistic,
@@ -92,11 +92,8 @@ def evaluate(
             raise DataError(f"{parsed.source}: there are no labels to compare with")
         batch = parsed.batch
         weight = batch.importances()
-        try:
+        with errors_at(parsed.place):
             check_labels(loss, label, weight)
-        except DataError as error:
-            line = parsed.line[error.example or 0]
-            raise DataError(f"{parsed.source}:{line}: {error.what}") from None
         scores.append(score)
         truths.append(label)
         weights.append(weight)

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
 from dwindle._base.files import check_apart
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive
-from dwindle.data.formats.block import BadLine, Parsed, blaming
+from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.options import ReadOptions, kept_reading
 from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.engine.learner import Learner
@@ -243,7 +243,7 @@ class _Run(Reached):
         batch = batch._replace(label=self.labels.mapped(parsed, learner.loss))
         first = self.done_in_pass
         for part in cut(batch, progress.examples, self.next_row):
-            with blaming(parsed, self.done_in_pass - first):
+            with errors_at(parsed.place, self.done_in_pass - first):
                 prediction = learner.learn(part)
             progress.count(part)
             self.aside.do(progress.measure, prediction, part.label, part.importances())

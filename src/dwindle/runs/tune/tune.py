@@ -12,14 +12,14 @@ from warnings import warn
 import numpy as np
 import xxhash
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
 from dwindle._base.files import check_apart
 from dwindle._base.text import counted
 from dwindle._base.threads import cores
 from dwindle.algorithm.by_name import schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Logistic
 from dwindle.data.cache import Cache
-from dwindle.data.formats.block import Parsed, blaming
+from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.data.sources import Position, Sources, once_only, size, sources
@@ -224,7 +224,7 @@ def _fill(
 def _lessons(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
     """What is learned from, if the loss can, and no names."""
     batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
-    with blaming(parsed):
+    with errors_at(parsed.place):
         Learner(loss).lessons(batch)
     return parsed._replace(batch=batch, bad=[])
 

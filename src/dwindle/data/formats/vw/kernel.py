@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The arrays that the kernel fills; `Spans` explains place, first, bar and factor."""
+    """The arrays that the kernel fills; `VWNames` explains place, first, bar and factor."""
 
     start: NDArray[np.int64]
     label: NDArray[np.float32]
