@@ -112,7 +112,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         return found[0] if len(found) == 1 else dict(zip(self.classes_, found, strict=True))
 
     def save(self, path: Path) -> int:
-        """Write a model file, as ``dwindle train`` does; `dwindle.load` reads it. Returns its size."""
+        """Write a model file, as ``dwindle train`` does, for `dwindle.load`; returns its size."""
         models = self._kept.models(self._metadata())
         return models[0].save(path) if len(models) == 1 else save_models(path, models)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, DivergedError
+from dwindle._base.errors import DataError, errors_at
 from dwindle.algorithm.losses import Logistic
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
@@ -39,24 +39,6 @@ class Data(Protocol):
         """Refuse, before learning, labels that the learner cannot use."""
 
 
-class blaming:  # noqa: N801  (it reads as a statement)
-    """Add to an error about an example, counted from ``first`` on, where it is.
-
-    A class, not a generator, because it stands around every batch.
-    """
-
-    def __init__(self, place: Callable[[int], str], first: int = 0) -> None:
-        self._place, self._first = place, first
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        if isinstance(error, DataError | DivergedError) and error.example is not None:
-            where = self._place(self._first + error.example)
-            raise type(error)(f"{where}: {error.what}") from None
-
-
 class MatrixRows:
     """The rows of a matrix: in their order or, in each pass anew, in a random one.
 
@@ -79,7 +61,7 @@ class MatrixRows:
 
     def check(self, learner: Learner) -> None:
         """Refuse all rows if one has a label that the loss is not defined for."""
-        with blaming(self._called(self._number)):
+        with errors_at(self._called(self._number)):
             learner.lessons(self._batch)
 
     def learned(self, _more: bool = False) -> Iterator[Examples]:
@@ -123,7 +105,7 @@ class FileExamples:
 
     def _examples(self, parsed: Parsed) -> Examples:
         parsed.n_bad(skip_bad=self._skip_bad)
-        return Examples(self._coded(parsed), lambda k: f"{parsed.source}:{parsed.line[k]}")
+        return Examples(self._coded(parsed), parsed.place)
 
 
 def two_classes(labels: Labels) -> Coding:
@@ -153,9 +135,7 @@ def these_classes(classes: NDArray[Any]) -> Coding:
         if bad.any():
             i = int(np.argmax(bad))
             said = ", ".join(f"{each:g}" for each in known)
-            raise DataError(
-                f"{parsed.source}:{parsed.line[i]}: expected a label among {said}, got {label[i]:g}"
-            )
+            raise DataError(f"{parsed.place(i)}: expected a label among {said}, got {label[i]:g}")
         return parsed.batch._replace(label=code.astype(np.float32))
 
     return coded

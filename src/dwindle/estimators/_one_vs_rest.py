@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
 from dwindle.algorithm.losses import is_classification
 from dwindle.engine.learner import Learner
-from dwindle.estimators._data import Data, Examples, blaming
+from dwindle.estimators._data import Data, Examples
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
 from dwindle.runs.loop import Best, passes
@@ -107,7 +107,7 @@ class OneVsRest(Predictors):
         if table is not None:
             table.learn(examples)
             return
-        with blaming(examples.place):
+        with errors_at(examples.place):
             self.learn(examples.batch)
 
     def fit(self, data: Data, settings: RunSettings, table: "Table | None") -> int:
@@ -153,7 +153,7 @@ class OneVsRest(Predictors):
             for batch, place in held:
                 for k, (learner, progress) in enumerate(zip(cooled, measured, strict=True)):
                     relabelled = self.relabelled(batch, k)
-                    with blaming(place):
+                    with errors_at(place):
                         label, importance = learner.lessons(relabelled)
                     progress.add(relabelled, learner.predict(relabelled), label, importance)
         loss = sum(progress.mean_loss for progress in measured)
@@ -178,7 +178,7 @@ class Table:
         """Learn from a batch, and print a row whenever it is due."""
         first = 0
         for part in cut(examples.batch, self._progress[0].examples, self._due):
-            with blaming(examples.place, first):
+            with errors_at(examples.place, first):
                 self._learners.learn(part, self)
             first += part.n_examples
             if self._progress[0].examples == self._due:

@@ -112,7 +112,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probability of each class; those of several classes are scaled to sum to 1."""
+        """Predict the probability of each class; those of several are scaled to sum to 1."""
         if self._classes > 2:
             return np.asarray(np.exp(self.predict_log_proba(X)))
         positive = link(self._loss, self.decision_function(X))
@@ -132,7 +132,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         return self._kept.intercepts
 
     def weights(self) -> dict[Any, Any]:
-        """Return the weight of each feature by name, heaviest first; by class, if there are several."""
+        """Return the weight of each feature by name, heaviest first; by class, if several."""
         named = [model.weights() for model in self._kept.models({})]
         return (
             named[0] if len(named) == 1 else dict(zip(self.classes_.tolist(), named, strict=True))

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dwindle._base.errors import DataError
-from dwindle.data.formats.block import blaming
+from dwindle._base.errors import DataError, errors_at
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.engine.validation import check_labels
@@ -42,7 +41,7 @@ def evaluate(
         if label is None:
             raise DataError(f"{parsed.source}: there are no labels to compare with")
         weight = parsed.batch.importances()
-        with blaming(parsed):
+        with errors_at(parsed.place):
             check_labels(loss, label, weight)
         counts = weight > 0
         parts.append((score[counts], label[counts], weight[counts]))

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
 from dwindle.data.cache import Again
-from dwindle.data.formats.block import BadLine, Parsed, blaming
+from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.data.sources import format_by_name, needs_parsing, once_only
@@ -116,7 +116,7 @@ class Holdout:
         progress = Progress(learner.loss)
         for parsed in self.examples.again():
             batch = parsed.batch._replace(label=labels.mapped(parsed, learner.loss))
-            with blaming(parsed):
+            with errors_at(parsed.place):
                 label, importance = learner.lessons(batch)
             progress.add(batch, learner.predict(batch), label, importance)
         if progress.weight == 0:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
 from dwindle._base.files import check_apart, check_folder
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
-from dwindle.data.formats.block import BadLine, Parsed, blaming
+from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.options import as_before, kept_reading
 from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.engine.learner import Learner
@@ -233,7 +233,7 @@ class _Run(checkpoint.Reached):
         batch = batch._replace(label=self.labels.mapped(parsed, learner.loss))
         first = self.done_in_pass
         for part in cut(batch, progress.examples, self.next_row):
-            with blaming(parsed, self.done_in_pass - first):
+            with errors_at(parsed.place, self.done_in_pass - first):
                 prediction = learner.learn(part)
             progress.count(part)
             self.worker.do(progress.measure, prediction, part.label, part.importances())

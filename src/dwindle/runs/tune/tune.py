@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from dwindle._base.errors import DataError, SettingError
+from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import check_apart, check_folder
 from dwindle._base.system import cores
 from dwindle._base.text import counted
 from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.data.cache import Cache
-from dwindle.data.formats.block import Parsed, blaming
+from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.data.sources import Position, Sources, once_only, size, sources
@@ -179,7 +179,7 @@ def _fill(
 def _lessons(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
     """What is learned from, if the loss can, and no names."""
     batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
-    with blaming(parsed):
+    with errors_at(parsed.place):
         Learner(loss).lessons(batch)
     return parsed._replace(batch=batch, bad=[])
 

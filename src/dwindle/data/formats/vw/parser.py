@@ -16,7 +16,7 @@ from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.formats.vw import simd
 from dwindle.data.formats.vw.errors import why
 from dwindle.data.formats.vw.kernel import MOST_SEEN, SEEN_SIZE, Members, Plan, Rows, read
-from dwindle.data.formats.vw.names import Spans, Tags
+from dwindle.data.formats.vw.names import VWNames, VWTags
 from dwindle.data.text.errors import listed, room_for, unsure_numbers
 from dwindle.data.text.numbers import known_numbers
 from dwindle.data.text.scan import ROOM_FOR_STOPS, UNSURE, opened
@@ -87,13 +87,13 @@ def parse(
         rows.label[:n],
         rows.importance[:n],
         rows.base[:n] if has_base else None,
-        Spans(data, rows.place[:n_features], rows.first[:n_sections], rows.bar, rows.factor),
+        VWNames(data, rows.place[:n_features], rows.first[:n_sections], rows.bar, rows.factor),
     )
     bad = [
         BadLine(block.source, block.line + line, why(what, raw, interactions))
         for line, what, raw in listed(data, faults, n_faults)
     ]
-    tags = Tags(data, rows.tag[:n], rows.tag_end[:n]) if has_tag else None
+    tags = VWTags(data, rows.tag[:n], rows.tag_end[:n]) if has_tag else None
     return Parsed(batch, block.line + rows.line[:n], bad, tags)
 
 
