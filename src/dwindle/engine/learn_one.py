@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
-from dwindle._base.system import has_usual_objects
+from dwindle._base.system import has_known_object_layout
 from dwindle._base.text import EQUALS
 from dwindle.engine import cardinality, kernels
 from dwindle.engine.kernels import GOLDEN, ONE, home_shift
@@ -37,7 +37,7 @@ TYPE = object.__basicsize__ - 8  # where its type stands in an object: that ends
 FLOAT = float.__basicsize__ - 8  # and the number in a float
 
 # Dicts whose items are as the walk finds them; none in a Python whose objects look different.
-DICTS = frozenset({dict, Counter, defaultdict} if has_usual_objects() else ())
+DICTS = frozenset({dict, Counter, defaultdict} if has_known_object_layout() else ())
 KINDS = (
     *(str, float, int, bool, np.bool_, np.float64, np.float32),
     *(np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8),
