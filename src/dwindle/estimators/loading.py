@@ -2,11 +2,12 @@
 
 from dwindle.algorithm.by_name import loss_name, schedule_names, shrinkage_names, update_names
 from dwindle.algorithm.losses import is_classification
+from dwindle.engine.learner import Learner
 from dwindle.estimators._base import Path
 from dwindle.estimators._one_vs_rest import Panel
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
-from dwindle.model.model import learner_from, load_models
+from dwindle.model.model import load_models
 
 
 def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor:
@@ -16,7 +17,7 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     """
     models = load_models(path)
     settings, metadata, loss = models[0].settings, models[0].metadata, models[0].loss
-    learner = learner_from(settings)
+    learner = Learner.from_settings(settings)
     keywords = {
         "loss": loss_name(loss),
         **shrinkage_names(learner.shrinkage),

@@ -5,7 +5,6 @@ key) and ``weight``. What made it, the intercept among it, stands in the metadat
 checkpoint is the same file with the cells as they stand, so that learning can go on to the bit.
 """
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,14 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import known_class
-from dwindle._base.errors import DataError, DivergedError
-from dwindle.algorithm.schedules import Schedule
+from dwindle._base.dispatch import from_recipe, json_number
+from dwindle._base.errors import DivergedError
 from dwindle.algorithm.shrinkage import NoShrinkage
 from dwindle.algorithm.updates import Plain
 from dwindle.engine import kernels
-from dwindle.engine.budget import Cut
-from dwindle.engine.cardinality import Distinct
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
@@ -58,7 +54,7 @@ class Model:
             )
         order = heaviest_first(key, weight)[:keep]
         names = learner.table.names.of(key[order])
-        settings = settings_of(learner)
+        settings = learner.settings()
         return cls(
             key[order], weight[order], names, learner.intercept, settings, dict(metadata or {})
         )
@@ -72,7 +68,7 @@ class Model:
     @property
     def loss(self) -> Any:
         """The loss it was trained with."""
-        return _ingredient(self.settings["loss"])
+        return from_recipe(self.settings["loss"])
 
     def heaviest(self, n: int | None) -> "Model":
         """The same with its n heaviest features; None is all."""
@@ -142,7 +138,7 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the model; an earlier file stays whole until this one is. Returns its size."""
         columns = _name_columns(self.names) | {"id": self.key, "weight": self.weight}
-        about = {"intercept": _number(self.intercept), "settings": self.settings}
+        about = {"intercept": json_number(self.intercept), "settings": self.settings}
         return write(path, "model", columns, about | {"metadata": self.metadata})
 
     @classmethod
@@ -185,7 +181,7 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
         column = np.concatenate([getattr(model, name) for model in models])
         columns["id" if name == "key" else name] = column
     about = {
-        "intercept": [_number(model.intercept) for model in models],
+        "intercept": [json_number(model.intercept) for model in models],
         "kept": [len(model) for model in models],
         "settings": first.settings,
         "metadata": first.metadata,
@@ -207,97 +203,21 @@ def load_models(path: str | os.PathLike[str]) -> list[Model]:
     ]
 
 
-def settings_of(learner: Learner) -> dict[str, Any]:
-    """All that has to be known to make such a learner again."""
-    return {
-        "loss": _recipe(learner.loss),
-        "shrinkage": _recipe(learner.shrinkage),
-        "update": _recipe(learner.update),
-        "learning_rate": _recipe(learner.schedule),
-        "intercept": learner.has_intercept,
-        "normalize": learner.normalize,
-        "max_live": learner.max_live,
-    }
-
-
-def learner_from(settings: Mapping[str, Any]) -> Learner:
-    """A new learner with these settings.
-
-    >>> learner_from(settings_of(Learner()))
-    Learner(loss=Logistic(), shrinkage=Truncation(gravity=0.0, threshold=inf, truncate_every=1), \
-update=Adaptive(beta=0.2), \
-learning_rate=Schedule(learning_rate=0.6, power_t=0.0, initial_t=1.0, pass_decay=1.0), \
-intercept=True, normalize=False)
-    """
-    loss, shrinkage, update = (_ingredient(settings[i]) for i in ("loss", "shrinkage", "update"))
-    return Learner(
-        loss,
-        shrinkage,
-        update,
-        Schedule(**{k: float(v) for k, v in settings["learning_rate"]["Schedule"].items()}),
-        intercept=settings["intercept"],
-        normalize=settings["normalize"],
-        max_live=settings.get("max_live"),
-    )
-
-
 def save_checkpoint(
     learner: Learner, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
 ) -> int:
     """Write all of a learner's state; `load_checkpoint` goes on from it to the bit."""
-    table = learner.table
-    full = table.cells[table.cells["key"] != 0]
-    key = full["key"] - np.uint64(1)
-    extra = [name for name in full.dtype.names if name not in ("key", "weight")]
-    columns = _name_columns(table.names.of(key)) | {"id": key, "weight": full["weight"]}
-    columns |= {name: full[name] for name in extra}
-    about = {
-        "settings": settings_of(learner),
-        "intercept": {name: _number(learner.bias[name][0]) for name in ["weight", *extra]},
-        "clock": learner.clock.state,
-        "n_cells": len(table.cells),
-        "peak": table.peak,
-        "last_cut": list(table.last_cut),
-        "seen": table.seen.packed(),
-        "metadata": dict(metadata or {}),
-    }
-    return write(path, "checkpoint", columns, about)
+    state = learner.state()
+    columns = _name_columns(state.pop("names")) | state.pop("cells")
+    return write(path, "checkpoint", columns, state | {"metadata": dict(metadata or {})})
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
     """The learner as it was when the checkpoint was written, and the metadata written with it."""
     table, about = read(path, "checkpoint")
-    learner = learner_from(about["settings"])
-    rows = empty_cells(learner.update, table.num_rows)
-    for name in rows.dtype.names:
-        rows[name] = _column(table, "id") + np.uint64(1) if name == "key" else _column(table, name)
-    learner.table.fill(rows, about["n_cells"])
-    learner.table.peak, learner.table.seen = about["peak"], Distinct.unpacked(about["seen"])
-    learner.table.last_cut = Cut(*about.get("last_cut", ()))
-    names = _names(table)
-    learner.table.names.enter(_column(table, "id"), names, np.arange(len(names)))
-    for name, value in about["intercept"].items():
-        learner.bias[name] = float(value)
-    learner.clock.set(**about["clock"])
-    return learner, about["metadata"]
-
-
-def _recipe(ingredient: Any) -> dict[str, dict[str, Any]]:
-    return {type(ingredient).__name__: {k: _number(v) for k, v in ingredient._asdict().items()}}
-
-
-def _ingredient(recipe: Mapping[str, Mapping[str, Any]]) -> Any:
-    [(name, fields)] = recipe.items()
-    cls: Any = known_class(name)
-    if unknown := fields.keys() - set(cls._fields):
-        raise DataError(f"made by another dwindle, whose {name} has a {min(unknown)}")
-    return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
-
-
-def _number(value: Any) -> Any:
-    """As JSON has it: it knows no infinity, so that is its name."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
+    fields = [name for name in table.column_names if name not in {"namespace", "feature"}]
+    cells = {name: _column(table, name) for name in fields}
+    return Learner.from_state(about | {"cells": cells, "names": _names(table)}), about["metadata"]
 
 
 def _name_columns(names: Text) -> dict[str, Text]:

@@ -9,7 +9,7 @@ from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
-from dwindle.model.model import load_checkpoint, save_checkpoint, settings_of
+from dwindle.model.model import load_checkpoint, save_checkpoint
 from dwindle.runs.holdout import Best
 from dwindle.runs.progress import Progress
 
@@ -52,8 +52,8 @@ def read_into(
     ``learner_for`` makes a learner of the run's settings, with this loss if they do not say which.
     """
     learner, metadata = load_checkpoint(path)
-    here = settings_of(learner_for(learner.loss)) | settings
-    there = settings_of(learner) | {name: metadata[name] for name in settings}
+    here = learner_for(learner.loss).settings() | settings
+    there = learner.settings() | {name: metadata[name] for name in settings}
     for name, value in there.items():
         if here[name] != value:
             raise DataError(
