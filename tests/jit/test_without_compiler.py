@@ -23,8 +23,9 @@ def learned(loss, shrinkage, update, **settings):
     learner.learn(Batch.from_dicts(examples[:30], labels[:30]))
     learner.sweep()
     learner.next_pass()
-    p = [learner.learn_one(x, y) for x, y in zip(examples[30:], labels[30:])]
-    p.append(learner.predict_one({"a": 1, "c": "red", "none": 1}))
+    p = learner.learn(Batch.from_dicts(examples[30:], labels[30:])).tolist()
+    if isinstance(loss, Logistic) and isinstance(update, Adaptive):
+        p += [learner.learn_one(examples[0], 1), learner.predict_one({"a": 1, "none": 1})]
     learner.cooldown(2)
     return [learner.weights(), learner.intercept, p, learner.table.peak, learner.table.seen.count()]
 
