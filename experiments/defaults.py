@@ -26,7 +26,7 @@ from vowpalwabbit import Workspace
 from benchmarks import data as generated
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle.algorithm.updates import usual_rate
+from dwindle.algorithm.updates import default_learning_rate
 from dwindle.data.stream import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.features.batch import Batch
@@ -238,7 +238,7 @@ def _write(path: Path, lines: Any) -> None:
 def _about(seconds: float) -> dict[str, Any]:
     defaults = TrainSettings()
     return {
-        "learning_rate": usual_rate(defaults.update),
+        "learning_rate": default_learning_rate(defaults.update),
         "update": repr(defaults.update),
         "shrinkage": repr(defaults.shrinkage),
         "seconds": round(seconds),

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dwindle._base.errors import DataError, DivergedError, SettingError
+    from dwindle.algorithm.dual_averaging import FTRL, RDA
     from dwindle.algorithm.losses import (
         ClippedSquared,
         Hinge,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     )
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
-    from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain
+    from dwindle.algorithm.updates import Adaptive, Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.engine.learner import Learner
     from dwindle.estimators.classifier import TruncatedGradientClassifier
@@ -35,7 +36,7 @@ _HOME = {
     "ClippedSquared": "algorithm.losses",
     "DataError": "_base.errors",
     "DivergedError": "_base.errors",
-    "FTRL": "algorithm.updates",
+    "FTRL": "algorithm.dual_averaging",
     "Hinge": "algorithm.losses",
     "Huber": "algorithm.losses",
     "Learner": "model.checkpoint",
@@ -43,7 +44,7 @@ _HOME = {
     "Plain": "algorithm.updates",
     "Poisson": "algorithm.losses",
     "Quantile": "algorithm.losses",
-    "RDA": "algorithm.updates",
+    "RDA": "algorithm.dual_averaging",
     "Rounding": "algorithm.shrinkage",
     "Schedule": "algorithm.schedules",
     "SettingError": "_base.errors",

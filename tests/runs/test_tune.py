@@ -9,7 +9,7 @@ import pytest
 from test_screen import Terminal, left_on
 
 from dwindle import Squared
-from dwindle.algorithm.updates import Adaptive, usual_rate
+from dwindle.algorithm.updates import Adaptive, default_learning_rate
 from dwindle.cli.train import command as train_command
 from dwindle.model.model import Model
 from dwindle.runs.tune.grid import Setting
@@ -53,7 +53,7 @@ def test_the_command_that_is_printed_makes_the_same_model_to_the_bit(
 def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
     usual = {option.name: option.default for option in train_command.params}
     said = Setting()._asdict()
-    assert said.pop("learning_rate") == usual_rate(Adaptive())
+    assert said.pop("learning_rate") == default_learning_rate(Adaptive())
     assert {name: said[name] for name in said} == {
         name: usual[name] if isinstance(usual[name], str | int | float) else None for name in said
     }

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from dwindle._base.errors import SettingError
+from dwindle.algorithm.dual_averaging import FTRL, RDA
 from dwindle.algorithm.losses import (
     ClippedSquared,
     Hinge,
@@ -15,7 +16,7 @@ from dwindle.algorithm.losses import (
 )
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
-from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain, usual_rate
+from dwindle.algorithm.updates import Adaptive, Averaged, Plain, default_learning_rate
 
 LOSSES: dict[str, Any] = {
     "auto": None,
@@ -115,14 +116,18 @@ def schedule_of(
     """
     if isinstance(rate, Schedule):
         return rate
-    return Schedule(usual_rate(update) if rate is None else rate, power, pass_decay=pass_decay)
+    return Schedule(
+        default_learning_rate(update) if rate is None else rate, power, pass_decay=pass_decay
+    )
 
 
 def schedule_names(update: Any, schedule: Schedule) -> dict[str, Any]:
     """What `schedule_of` makes this schedule of."""
     if schedule.initial_t != 1.0:
         return {"learning_rate": schedule}
-    rate = None if schedule.learning_rate == usual_rate(update) else schedule.learning_rate
+    rate = (
+        None if schedule.learning_rate == default_learning_rate(update) else schedule.learning_rate
+    )
     return {"learning_rate": rate, "power_t": schedule.power_t, "pass_decay": schedule.pass_decay}
 
 

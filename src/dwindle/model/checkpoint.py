@@ -19,9 +19,8 @@ def save_checkpoint(
     """Write a learner and ``metadata`` of the caller to a file; return its size."""
     state = learner.state()
     cells, names = state.pop("cells"), state.pop("names")  # all else is fit for JSON
-    state["intercept"] = {"weight": None} | state["intercept"]  # as models do, weights come first
-    columns = name_columns(names) | {"id": None, "weight": None} | cells
-    return write(path, "checkpoint", columns, state | {"metadata": dict(metadata or {})})
+    about = state | {"metadata": dict(metadata or {})}
+    return write(path, "checkpoint", name_columns(names) | cells, about)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
