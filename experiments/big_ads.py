@@ -23,9 +23,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dwindle._base.files import replacing
+from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import FTRL
 from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import features_within
 from dwindle.engine.learner import Learner

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dwindle._base.errors import DataError, DivergedError, SettingError
+    from dwindle.algorithm.dual_averaging import FTRL, RDA
     from dwindle.algorithm.losses import (
         ClippedSquared,
         Hinge,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     )
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
-    from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain
+    from dwindle.algorithm.updates import Adaptive, Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.data.frames import batch_of
     from dwindle.data.options import ReadOptions
@@ -45,12 +46,13 @@ if TYPE_CHECKING:
 # costs nothing, and no Numba.
 _HOMES = {
     "_base.errors": ("DataError", "DivergedError", "SettingError"),
+    "algorithm.dual_averaging": ("FTRL", "RDA"),
     "algorithm.losses": (
         *("ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson", "Quantile", "Squared"),
     ),
     "algorithm.schedules": ("Schedule",),
     "algorithm.shrinkage": ("NoShrinkage", "Rounding", "Subgradient", "Truncation"),
-    "algorithm.updates": ("FTRL", "RDA", "Adaptive", "Averaged", "Plain"),
+    "algorithm.updates": ("Adaptive", "Averaged", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
     "data.frames": ("batch_of",),
     "data.options": ("ReadOptions",),

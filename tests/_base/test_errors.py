@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import dwindle
 from dwindle import DataError, SettingError, TruncatedGradientRegressor
 from dwindle.cli import main
 
@@ -97,6 +99,15 @@ def test_bad_usage_and_bad_data_are_told_in_one_line(command, code, data, tmp_pa
     assert ("No such option" in done.stderr) == ("--no-such" in command)
     # What click itself refuses comes with two lines of usage.
     assert len(done.stderr.strip().splitlines()) == (4 if "Usage" in done.stderr else 1)
+
+
+def test_every_refused_setting_is_told_as_one():
+    """A plain ValueError would be taken for a bug; scikit-learn's users expect it of bad arrays."""
+    source = Path(dwindle.__file__).parent
+    plain = [
+        p.relative_to(source) for p in source.rglob("*.py") if "raise ValueError(" in p.read_text()
+    ]
+    assert {str(path.parent) for path in plain} <= {"estimators"}
 
 
 def test_a_refused_setting_is_still_a_value_error():

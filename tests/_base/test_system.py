@@ -54,7 +54,7 @@ run("convert", data, folder + "/data.vw.gz", "--quiet")
 """
 LIBRARY = """
 import dwindle._base.system as system
-system.has_usual_objects = lambda: {usual}
+system.has_known_object_layout = lambda: {usual}
 import json
 import dwindle
 learner = dwindle.Learner(shrinkage=dwindle.Truncation(1e-3))
@@ -91,9 +91,9 @@ def test_a_learner_works_without_what_only_linux_and_usual_pythons_have(usual, t
 
 
 def test_the_objects_of_this_python_are_the_usual_ones(monkeypatch):
-    assert system.has_usual_objects()
+    assert system.has_known_object_layout()
     monkeypatch.setattr(system.sysconfig, "get_config_var", lambda _name: 1)
-    assert not system.has_usual_objects()
+    assert not system.has_known_object_layout()
 
 
 def test_peak_memory_is_told_in_bytes(monkeypatch):

@@ -30,8 +30,8 @@ from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Rounding
 from dwindle.data.options import ReadOptions
 from dwindle.datasets.ads import Ads
-from dwindle.engine.budget import edge
-from dwindle.engine.kernels import ALIKE, BINS, MAGNITUDE
+from dwindle.engine.budget import least_worth
+from dwindle.engine.kernels import BINS, IGNORED_BITS, MAGNITUDE
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
@@ -249,8 +249,8 @@ def test_an_edge_of_worth_leaves_no_more_than_asked_and_few_less(worth, most):
     value = np.array(worth, np.float32) + np.float32(0)  # zeros without a sign
     bits = value.view(np.int32)
     count = np.zeros(BINS, np.int64)
-    np.add.at(count, (np.where(bits >= 0, bits, bits ^ MAGNITUDE) >> ALIKE) + BINS // 2, 1)
-    least = edge(count, most)
+    np.add.at(count, (np.where(bits >= 0, bits, bits ^ MAGNITUDE) >> IGNORED_BITS) + BINS // 2, 1)
+    least = least_worth(count, most)
     assert np.count_nonzero(value >= least) <= most
     lower = least - abs(least) / 64 - 1e-37
     assert np.count_nonzero(value >= lower) > most or np.count_nonzero(value >= least) == len(value)

@@ -40,7 +40,7 @@ from dwindle import (
 )
 from dwindle.algorithm.clock import FIRST, WINDOW
 from dwindle.engine.learn_one import JOINED, NUMBERS
-from dwindle.jit.packed_args import Standing
+from dwindle.jit.packed_args import PackedType
 
 LEARNERS = [
     lambda: Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3),
@@ -252,7 +252,7 @@ def test_labels_that_fit_are_not_remembered_for_ever():
     learner = Learner(Poisson(), NoShrinkage(), Plain(), 1e-9)
     for count in range(1000):
         learner.learn_one({"a": 1}, count)
-    assert len(learner._one.fitting) <= 64
+    assert len(learner._fast.labels) <= 64
 
 
 def test_a_run_that_diverges_one_by_one_is_stopped_with_a_sentence():
@@ -340,7 +340,7 @@ def test_classes_of_the_same_name_and_fields_are_not_taken_for_each_other():
 
     this, other = one(), one()
     assert str(typeof(this)) == str(typeof(other))
-    assert Standing(typeof(this)) == Standing(typeof(this)) != Standing(typeof(other))
+    assert PackedType(typeof(this)) == PackedType(typeof(this)) != PackedType(typeof(other))
 
 
 def test_probabilities_are_the_logistic_of_the_prediction():
@@ -352,7 +352,8 @@ def test_probabilities_are_the_logistic_of_the_prediction():
     assert chance[1] == pytest.approx(1 / (1 + math.exp(-p)))
     assert sum(chance.values()) == 1
     with pytest.raises(
-        DataError, match="probabilities need a learner with logistic loss, not Squared"
+        DataError,
+        match="probabilities need a loss of two classes with a link, as Logistic; not Squared",
     ):
         Learner(Squared()).predict_proba_one({"a": 1})
 

@@ -32,6 +32,7 @@ from dwindle import (
     Truncation,
 )
 from dwindle.algorithm.clock import FIRST, WINDOW
+from helpers.compiled import signatures
 
 
 def test_learning_one_returns_the_prediction_made_before_learning():
@@ -327,7 +328,7 @@ CONTRADICTIONS = [
     ),
     (
         {"shrinkage": Plain()},
-        "Plain() is not a shrinkage: no shrink and no lags registered for Plain (docs/own-loss.md shows how)",
+        "Plain() is not a shrinkage: no pulls_after_predicting registered for Plain (docs/own-loss.md shows how)",
     ),
 ]
 
@@ -344,10 +345,10 @@ def test_settings_that_contradict_each_other_are_refused_by_name(settings, messa
 def test_integers_and_floats_in_a_setting_mean_the_same_and_compile_once():
     a = Learner(Hinge(margin=1), Truncation(gravity=1, threshold=2), Plain(), 1)
     a.learn(Batch.from_dicts([{"a": 1}], [1]))
-    compiled = len(a._learn.signatures)
+    compiled = len(signatures(a))
     b = Learner(Hinge(margin=1.0), Truncation(gravity=1.0, threshold=2.0), Plain(), 1.0)
     b.learn(Batch.from_dicts([{"a": 1}], [1]))
-    assert len(b._learn.signatures) == compiled
+    assert len(signatures(b)) == compiled
     assert repr(a) == repr(b)
 
 

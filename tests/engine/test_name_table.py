@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dwindle import FTRL, Adaptive, Batch, Learner, Logistic, Truncation
-from dwindle.engine.cardinality import Distinct
+from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.name_table import FEW, SLACK
 from dwindle.features.names import Text
 
@@ -45,7 +45,7 @@ def living(learner):
 def test_every_live_feature_has_its_name_and_few_dead_ones_do(update, gravity, max_live, n):
     rng = np.random.default_rng(0)
     learner = Learner(Logistic(), Truncation(gravity), update, max_live=max_live)
-    seen = Distinct()
+    seen = DistinctCounter()
     for t in range(30):
         batch = fleeting(t, n, rng)
         learner.learn(batch)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dwindle import Batch, Learner, Logistic, NoShrinkage, Plain, Squared, Truncation
 from dwindle.engine import kernels
-from dwindle.engine.table import ROOMY, SMALLEST
+from dwindle.engine.table import SMALLEST, SPARSE
 
 
 def once_each(keys, per_example=10):
@@ -62,7 +62,7 @@ def test_the_table_grows_only_with_what_lives():
             learner.learn(once_each(range(first, first + 10_000)))
     assert len(fleeting.table.cells) == SMALLEST
     assert lasting.table.used == 200_000
-    assert len(lasting.table.cells) <= 4 * 200_000 / ROOMY
+    assert len(lasting.table.cells) <= 4 * 200_000 / SPARSE
 
 
 def test_an_example_larger_than_the_table_fits():
@@ -110,7 +110,7 @@ def test_sweeps_visit_a_bounded_number_of_cells_for_each_feature_entered():
         learner.learn(once_each(range(first, first + 10_000)))
     assert visited > 0
     # At least half of what the table may hold was free after the last sweep: 2 / 0.75 cells each.
-    assert visited <= 2 / ROOMY * 300_000 + len(learner.table.cells)
+    assert visited <= 2 / SPARSE * 300_000 + len(learner.table.cells)
 
 
 def peak_memory(script, *args):

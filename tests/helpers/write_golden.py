@@ -1,9 +1,10 @@
 """Writes tests/golden again: what `dwindle train` prints for each format, and what it learns.
 
-python tests/write_golden.py
+python tests/helpers/write_golden.py
 
 Do so on purpose, when a change is meant to show, and read the difference. Text inputs are written
-by hand; of the binary ones only those that are missing are made, since old files must stay readable.
+by hand; of the binary ones, and of model files and checkpoints, only those that are missing are
+made, since files of earlier versions must stay readable.
 """
 
 import re
@@ -12,13 +13,18 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+import dwindle as dw
+from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
 from dwindle.features.names import shown
 from dwindle.model.model import Model
+from dwindle.model.parquet import FORMAT
 from dwindle.runs.convert import convert
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -30,6 +36,25 @@ CASES = {
     "jsonl": "data.jsonl --loss hinge --gravity 1e-3 --interactions user*ad --skip-bad",
     "parquet": "data.parquet --label-column clicked --weight-column weight --loss squared --learning-rate 0.05 --keep 8",
     "arrow": "data.arrow --gravity 2e-3 --shrinkage subgradient",
+}  # fmt: skip
+# Learners whose checkpoints and models are kept: in each format, the same for each name.
+LEARNERS = {
+    "truncation": lambda: dw.Learner(
+        dw.Logistic(), dw.Truncation(2e-3, truncate_every=3, threshold=0.5), dw.Adaptive(0.3),
+        dw.Schedule(0.5, 0.25, 10.0, 0.9),
+    ),
+    "rounding": lambda: dw.Learner(
+        dw.Hinge(0.5), dw.Rounding(0.01, truncate_every=5), dw.Plain(), 0.1, normalize=True
+    ),
+    "subgradient": lambda: dw.Learner(
+        dw.Logistic(), dw.Subgradient(1e-3, truncate_every=2), dw.Plain(), 0.1, intercept=False
+    ),
+    "averaged": lambda: dw.Learner(dw.Logistic(), dw.Truncation(1e-3), dw.Averaged(), 0.1),
+    "ftrl": lambda: dw.Learner(dw.Logistic(), dw.Truncation(0.1), dw.FTRL(0.5), 0.2, max_live=60),
+    "rda": lambda: dw.Learner(
+        dw.Logistic(), dw.Truncation(1e-3, truncate_every=2), dw.RDA(0.5), 0.2
+    ),
+    "unshrunk": lambda: dw.Learner(dw.Logistic(), dw.NoShrinkage(), dw.Adaptive(), 0.2),
 }  # fmt: skip
 MEASURED = re.compile(r"^(time|memory|model) .*", re.MULTILINE)  # another on each machine
 
@@ -56,6 +81,54 @@ def weights(model):
     return "".join(f"{w.hex():>24} {w:>24} {key:>20} {name}\n" for w, key, name in rows)
 
 
+def batches():
+    """The examples of the VW file, with labels as losses of two classes want them."""
+    how = ReadOptions(interactions=(("user", "ad"),), ignore=frozenset({"debug"}))
+    labels = Labels()
+    for parsed in read([str(GOLDEN / "vw" / "data.vw")], how):
+        yield parsed.batch._replace(label=labels.mapped(parsed, dw.Logistic()))
+
+
+def learn_first_half(learner):
+    """What a golden checkpoint has learned from."""
+    for batch in batches():
+        learner.learn(batch.rows(0, batch.n_examples // 2))
+
+
+def learn_the_rest(learner):
+    """What the golden model of the same name has learned from after that."""
+    for batch in batches():
+        learner.learn(batch.rows(batch.n_examples // 2, batch.n_examples))
+    learner.next_pass()
+    for batch in batches():
+        learner.learn(batch)
+    learner.cooldown(3)
+
+
+def three_classes():
+    """A classifier of three classes."""
+    x = np.random.default_rng(3).normal(size=(200, 6))
+    y = np.array(["a", "b", "c"])[np.argmax(x[:, :3], axis=1)]
+    return dw.TruncatedGradientClassifier(gravity=1e-3, random_state=0).fit(x, y)
+
+
+def write_missing_models():
+    """Models and checkpoints in the present format, unless they are there."""
+    folder = GOLDEN / f"format-{FORMAT}"
+    folder.mkdir(exist_ok=True)
+    for name, make in LEARNERS.items():
+        if not (path := folder / f"{name}.parquet").exists():
+            learner = make()
+            learn_first_half(learner)
+            learner.save(path.with_suffix(".checkpoint"))
+            learn_the_rest(learner)
+            Model.of(learner, {"examples": learner.n_steps}).save(path)
+    if not (path := folder / "three-classes.parquet").exists():
+        three_classes().save(path)
+    if not (path := folder / "train.parquet").exists():
+        train("vw")[1].save(path)
+
+
 def make_missing_inputs():
     """The binary ones, of the same examples as text."""
     if not (parquet := GOLDEN / "parquet" / "data.parquet").exists():
@@ -72,6 +145,7 @@ def make_missing_inputs():
 
 def main():
     make_missing_inputs()
+    write_missing_models()
     for kind in CASES:
         printed, model = train(kind)
         (GOLDEN / kind / "printed.txt").write_text(printed)

@@ -152,11 +152,13 @@ def test_the_inner_loops_count_no_references(tmp_path):
     code = """
         import re
         from dwindle import *
+        from dwindle.engine import kernels
         llvm = []
         for update in (Plain(), Adaptive()):
             learner = Learner(Logistic(), Truncation(1e-3), update, 0.1)
             learner.learn(Batch.from_dicts([{"a": 1}], [1]))
-            llvm += learner._learn.inspect_llvm().values()
+            learn = kernels.learn.of(learner.loss, learner.shrinkage, learner.update)
+            llvm += learn.inspect_llvm().values()
         for ir in llvm:
             body = ir[ir.index("define"):]
             body = body[:body.index("\\n}\\n")]

@@ -183,11 +183,13 @@ def test_models_that_predict_different_things_are_refused_and_nothing_is_written
     assert done.stderr.count("\n") == 1
     assert "numbers.parquet: cannot be merged with part0.parquet: its loss is " in done.stderr
     unsaid = saved(tmp_path / "unsaid.parquet", Model.of(learner))
-    with pytest.raises(DataError, match=r"unsaid.parquet: does not say how many examples"):
+    with pytest.raises(
+        DataError, match=r"unsaid.parquet: its metadata lacks the number of examples"
+    ):
         merge([unsaid, unsaid], out)
-    with pytest.raises(DataError, match="of cannot be merged"):
+    with pytest.raises(DataError, match="lacks its number of examples: it cannot be merged"):
         merged([Model.of(learner)])
-    with pytest.raises(DataError, match="nothing that counts"):
+    with pytest.raises(DataError, match="have importance 0: there is no mean"):
         merged([model_of({1: 1.0}, examples=0)])
     assert not out.exists()
 

@@ -2,6 +2,10 @@
 
 import json
 import os
+import pickle
+import subprocess
+import sys
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -264,6 +268,16 @@ def test_a_learner_saved_and_loaded_goes_on_to_the_bit(tmp_path):
     for each in (learner, back):
         each.learn(batch_of(stream(1, (-1.0, 1.0))))
     assert back.weights() == learner.weights()
+
+
+def test_a_learner_that_was_pickled_can_be_saved_where_nothing_else_is_imported(tmp_path):
+    learner = trained()
+    (tmp_path / "pickled").write_bytes(pickle.dumps(learner))
+    code = "import pickle, sys; pickle.load(open(sys.argv[1], 'rb')).save(sys.argv[2])"
+    command = [sys.executable, "-c", code, tmp_path / "pickled", tmp_path / "c"]
+    subprocess.run(command, check=True)
+    assert Learner.load(tmp_path / "c").weights() == learner.weights()
+    assert deepcopy(learner).weights() == learner.weights()
 
 
 def test_a_failed_write_leaves_the_earlier_model_as_it_was(tmp_path, monkeypatch):

@@ -1,14 +1,14 @@
 """Functions whose code is chosen by the class of their first argument.
 
-``functools.singledispatch`` for code that must also run inside a kernel: `jit.compile` lets Numba
-make the same choice while it compiles. This module does not import Numba, so that a loss or a
-shrinkage can be named, configured and shown without waiting for that import.
+``functools.singledispatch`` for code that must also run inside a kernel: `jit.compile.teach` lets
+Numba make the same choice while it compiles. This module does not import Numba, so that a loss or a
+shrinkage can be made and shown without the time that takes.
 """
 
 import functools
 import math
-from collections.abc import Callable, Mapping
-from types import FunctionType
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from dwindle._base.errors import DataError
@@ -18,9 +18,10 @@ Ingredient = TypeVar("Ingredient", bound=tuple[Any, ...])
 
 
 class Generic(NamedTuple):
-    """A function with one body per class."""
+    """A function with one body per class of its first argument, whose name is its ``role``."""
 
     name: str
+    role: str
     bodies: dict[type, FunctionType]
 
 
@@ -32,13 +33,14 @@ def by_class(stub: Body) -> Body:
 
     ``stub`` only documents; `body_of` registers the code that runs.
     """
+    assert isinstance(stub, FunctionType)
     bodies: dict[type, FunctionType] = {}
 
     @functools.wraps(stub)
     def generic(chosen: Any, *args: Any) -> Any:
         return bodies[type(chosen)](chosen, *args)
 
-    _GENERICS[generic] = Generic(stub.__name__, bodies)
+    _GENERICS[generic] = Generic(stub.__name__, stub.__code__.co_varnames[0], bodies)
     return cast("Body", generic)
 
 
@@ -108,20 +110,51 @@ def check_recipes(settings: Mapping[str, Any], *others: type) -> None:
                 )
 
 
-def require(chosen: object, role: str, *generics: Callable[..., Any]) -> None:
-    """Raise a TypeError if the object's class lacks a body for one of ``generics``."""
-    missing = [_GENERICS[g].name for g in generics if type(chosen) not in _GENERICS[g].bodies]
-    if missing:
-        raise TypeError(
-            f"{chosen!r} is not {role}: no {' and no '.join(missing)} registered for "
-            f"{type(chosen).__name__} (docs/own-loss.md shows how)"
-        )
+def names_in(code: CodeType) -> Iterator[str]:
+    """Yield the names that a function's code, or a function within it, refers to."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_in(constant)
+
+
+def require(chosen: Mapping[str, object], *callers: FunctionType, bodies_too: bool) -> None:
+    """Refuse, by name, ingredients whose classes lack a body of a generic that would be called.
+
+    ``chosen`` has the ingredients by role. The generics are those that the code of ``callers``
+    refers to; with ``bodies_too``, also those that the bodies so found refer to.
+    """
+    found: dict[Callable[..., Any], str] = {}  # generics, with the class whose body calls them
+    waiting: list[tuple[FunctionType, str]] = [(caller, "") for caller in callers]
+    for function, whose in waiting:  # which grows
+        for name in names_in(function.__code__):
+            called: Any = function.__globals__.get(name)
+            if bodies(called) is not None and called not in found:
+                found[called] = whose
+                cls = type(chosen[_GENERICS[called].role])
+                if bodies_too and cls in _GENERICS[called].bodies:
+                    waiting.append((_GENERICS[called].bodies[cls], cls.__name__))
+    for role, ingredient in chosen.items():
+        cls = type(ingredient)
+        missing = {
+            g.name: found[generic]
+            for generic, g in _GENERICS.items()
+            if generic in found and g.role == role and cls not in g.bodies
+        }
+        if missing:
+            article = "an" if role[0] in "aeiou" else "a"
+            by = sorted({whose for whose in missing.values() if whose})
+            raise TypeError(
+                f"{ingredient!r} is not {article} {role}"
+                f"{' for ' + ' and '.join(by) if by else ''}: no {' and no '.join(missing)} "
+                f"registered for {cls.__name__} (docs/own-loss.md shows how)"
+            )
 
 
 def exact(ingredient: Ingredient) -> Ingredient:
-    """Cast every field of an ingredient to its annotated type.
+    """The ingredient with every field cast to its annotation.
 
-    Numba would compile a kernel twice for ``threshold=1`` and ``threshold=1.0``, two types to it.
+    To Numba ``threshold=1`` and ``threshold=1.0`` are two types, and two compilations.
     """
     hints = get_type_hints(type(ingredient))
     values = zip(hints.values(), ingredient, strict=True)

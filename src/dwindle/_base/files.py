@@ -8,7 +8,7 @@ from tempfile import NamedTemporaryFile
 from typing import BinaryIO, cast
 
 from dwindle._base.errors import DataError
-from dwindle._base.system import allow_as_usual
+from dwindle._base.system import set_default_permissions
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", new)
             new.flush()
             os.fsync(new.fileno())
-        allow_as_usual(new.name)
+        set_default_permissions(new.name)
         Path(new.name).replace(target)
     except BaseException:
         Path(new.name).unlink(missing_ok=True)

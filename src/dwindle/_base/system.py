@@ -42,14 +42,14 @@ def drop_pages(memory: mmap.mmap, begin: int, size: int) -> None:
         memory.madvise(mmap.MADV_DONTNEED, begin, size)
 
 
-def allow_as_usual(path: str | os.PathLike[str]) -> None:
+def set_default_permissions(path: str | os.PathLike[str]) -> None:
     """Give a temporary file, which is private, the permissions of any new file."""
     umask = os.umask(0)  # there is no way to read it without setting it
     os.umask(umask)
     Path(path).chmod(0o666 & ~umask)
 
 
-def has_usual_objects() -> bool:
+def has_known_object_layout() -> bool:
     """Whether compiled code may read Python's dicts, strings and floats by their addresses.
 
     That holds for CPython of 64 bits with a global interpreter lock: an object begins with its

@@ -1,7 +1,7 @@
-"""The clock of a run: which step it is, that step's rate, and all the pull exerted so far.
+"""The clock of a run: the number of steps, the rate of each, and the total pull so far.
 
-Rates and pulls depend on the step alone, never on the weights, so NumPy lays them out for a window
-of steps ahead and the kernel reads arrays. Windows never change a number: ``pulled`` is one running
+Rates and pulls depend on the step alone, never on the weights. So NumPy computes them for a window
+of steps ahead, and the kernels read arrays. Windows change no number: the total pull is one running
 sum, added up in order, whatever the windows.
 """
 
@@ -11,26 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Shrinkage
 
-WINDOW = 32768  # steps that are laid out at once
-FIRST = 512  # in the first window of a pass, which may be short; each that follows is twice as long
+WINDOW = 32768  # the most steps in a window
+FIRST = 512  # steps in a pass's first window, as it may be short; each later one is twice as long
 
 
 class Clock:
-    """Steps taken, and a window of steps to come.
+    """The number of steps taken, and a window of steps to come.
 
-    ``before`` steps were taken before the window; ``pulled[at]`` is the clock now and
-    ``rate[at + 1]`` the next step's rate. In units of pull the clock is the sum of eta_i g_i and
-    ``size`` is 1; counting moments, it is their number and ``size`` is how far each of them pulls,
-    equal within a window.
+    ``before`` steps were taken before the window and ``at`` within it. ``pulled[at]`` is the clock
+    now and ``rate[at + 1]`` the next step's rate. In units of pull the clock is the sum of
+    eta_i g_i, and ``size`` is 1. Counting moments, it is their number, and ``size`` is the pull of
+    each, equal within a window.
+
+    ``at`` is kept in an array, ``position``, where kernels can change it. Each new window has a new
+    array.
     """
 
-    def __init__(self, schedule: Schedule, shrinkage: Any, *, counts_moments: bool) -> None:
+    def __init__(self, schedule: Schedule, shrinkage: Shrinkage, *, counts_moments: bool) -> None:
         self.schedule = schedule
         self.shrinkage = shrinkage
         self.counts_moments = counts_moments
         self.passes = 0
-        self.at = 0
+        self.position: NDArray[np.int64] = np.zeros(1, np.int64)
         self.before = 0
         self.pulled: NDArray[np.float64] = np.zeros(1)
         self.rate: NDArray[np.float64] = np.zeros(1)
@@ -39,8 +43,17 @@ class Clock:
         self.open()
 
     @property
+    def at(self) -> int:
+        """The number of steps taken within the window."""
+        return int(self.position[0])
+
+    @at.setter
+    def at(self, at: int) -> None:
+        self.position[0] = at
+
+    @property
     def n_steps(self) -> int:
-        """Steps taken so far."""
+        """The number of steps taken so far."""
         return self.before + self.at
 
     @property
@@ -55,7 +68,7 @@ class Clock:
 
     @property
     def state(self) -> dict[str, Any]:
-        """All that `set` makes a clock go on with as this one does."""
+        """All that `set` needs to make another clock go on as this one does."""
         return {
             "n_steps": self.n_steps,
             "passes": self.passes,
@@ -64,31 +77,31 @@ class Clock:
         }
 
     def set(self, n_steps: int, passes: int, now: float, size: float) -> None:
-        """The clock stands as another one did, its window spent."""
-        self.before, self.at, self.passes = n_steps, 0, passes
+        """Set the clock to the `state` of another one, its window used up."""
+        self.before, self.passes, self.position = n_steps, passes, np.zeros(1, np.int64)
         self.pulled, self.size = np.array([now]), size
 
     def skip(self, n_steps: int) -> int:
-        """Take up to n steps at once, as many as the window has; returns how many."""
+        """Take up to n steps at once, as many as the window has left; return how many."""
         n = min(n_steps, len(self.pulled) - 1 - self.at)
         self.at += n
         return n
 
     def next_pass(self) -> None:
-        """The rates from here on are those of the next pass."""
+        """Open a window with the rates of the next pass."""
         self.open(self.passes + 1, FIRST)
 
     def open(self, passes: int | None = None, length: int | None = None) -> None:
-        """Lay out a window that begins after the last step.
+        """Open a window that begins after the last step.
 
-        All of it changes at once, so that an interrupt finds the clock as it was or as it will be.
+        Everything changes at once, so that an interrupt finds the old clock or the new one.
         """
         before, now = self.n_steps, self.now
         passes = self.passes if passes is None else passes
         length = self._length if length is None else length
         varies = self.counts_moments and self.schedule.power_t != 0.0
         size = 1 if varies else length
-        # Place k of each array is step ``before + k``; place 0 is where the clock stands now.
+        # Element k of each array is for step ``before + k``; element 0 is the clock now.
         rate = self.schedule.rates(before + np.arange(size + 1), passes)
         every = self.shrinkage.truncate_every
         moments = slice(every - before % every, None, every)
@@ -98,7 +111,7 @@ class Clock:
         ticks[0] = now
         vars(self).update(
             before=before,
-            at=0,
+            position=np.zeros(1, np.int64),
             passes=passes,
             rate=rate,
             pulled=np.cumsum(ticks),

@@ -9,7 +9,7 @@ of the program what the loss is for (`Loss` lists them):
 * ``measures(scores, label, weight)`` gives figures to report beside the loss;
 * ``accepts(label)`` tells, for an array of labels, which of them the loss is defined for, and
   ``wants`` says it in words;
-* ``check()`` raises ValueError, by name, for a parameter it cannot use;
+* ``check()`` raises SettingError, by name, for a parameter it cannot use;
 * ``slope_bound()`` gives (a, b) with slope^2 <= a phi + b wherever ``accepts`` holds, from which
   Assumption 3.1's A = a max|x|^2 and B = b max|x|^2 follow.
 

@@ -29,8 +29,13 @@ class Schedule(NamedTuple):
         """Whether every step has the same rate."""
         return self.power_t == 0.0 and self.pass_decay == 1.0
 
+    @classmethod
+    def of(cls, rate: "float | Schedule") -> "Schedule":
+        """Return a schedule as it is, and a number as a constant rate."""
+        return rate if isinstance(rate, Schedule) else cls(float(rate))
+
     def rates(self, step: NDArray[np.int64], passes: int) -> NDArray[np.float64]:
-        """The rate of each step, ``passes`` whole passes having gone before."""
+        """Return the rate of each step, after ``passes`` whole passes."""
         now = self.learning_rate * self.pass_decay**passes
         if self.power_t == 0.0:
             return np.full(len(step), now)

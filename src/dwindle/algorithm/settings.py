@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle._base.errors import SettingError
+from dwindle.algorithm.dual_averaging import FTRL, RDA
 from dwindle.algorithm.losses import (
     ClippedSquared,
     Hinge,
@@ -22,7 +23,7 @@ from dwindle.algorithm.losses import (
 )
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
-from dwindle.algorithm.updates import FTRL, RDA, Adaptive, Averaged, Plain, usual_rate
+from dwindle.algorithm.updates import Adaptive, Averaged, Plain, default_learning_rate
 
 # The ingredients by the name that users give them.
 LOSSES: dict[str, Any] = {
@@ -199,7 +200,7 @@ class LearnerSettings:
     def _schedule(self, update: Any) -> Schedule:
         if isinstance(self.learning_rate, Schedule):
             return self.learning_rate
-        rate = usual_rate(update) if self.learning_rate is None else self.learning_rate
+        rate = default_learning_rate(update) if self.learning_rate is None else self.learning_rate
         return Schedule(rate, self.power_t, self.initial_t, self.pass_decay)
 
 
@@ -214,7 +215,7 @@ def settings_of(ingredients: Ingredients) -> dict[str, Any]:
     for family in FAMILIES:
         found |= _named(family, getattr(ingredients, family))
     schedule = ingredients.schedule._asdict()
-    if schedule["learning_rate"] == usual_rate(ingredients.update):
+    if schedule["learning_rate"] == default_learning_rate(ingredients.update):
         schedule["learning_rate"] = None
     return found | {k: v for k, v in schedule.items() if v != default_of(LearnerSettings, k)}
 

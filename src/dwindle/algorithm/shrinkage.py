@@ -1,52 +1,97 @@
-"""Shrinkages: how a weight is pulled toward zero between the visits of the examples that hold it.
+"""Shrinkages: how a weight is pulled toward zero between the examples that have its feature.
 
-A weight is settled lazily. ``owed`` is how much of the clock it has not felt yet and ``size`` how
-far one unit of the clock moves it, so `shrink` does in one step what Algorithm 1 does at every
-visit skipped. There are two clocks (see `clock`): one runs in units of pull, sum of eta_i g_i, with
-``size`` 1 for the paper's update; the other counts moments of equal ``size``.
+Weights are settled lazily. ``owed`` is how far the clock has gone since a weight was settled, and
+``size`` how far one unit of the clock pulls it: so `shrink` does in one step what Algorithm 1 does
+at every step skipped. There are two kinds of clock (see `clock`). One runs in units of pull, the
+sum of eta_i g_i, with ``size`` 1 for the paper's update; the other counts moments of equal
+``size``.
 
-A shrinkage is a NamedTuple with a field or attribute ``truncate_every`` (the paper's K: a moment
-is a step whose number it divides), a method ``pull(rate)`` (how far one moment moves a weight) and
-bodies for the functions below.
+A shrinkage is a NamedTuple with the members of `Shrinkage` and a body of `shrink` and of
+`pulls_after_predicting`. Some updates also call `acts_on` or `path_sum`. Optional members:
+
+* ``check()`` raises SettingError, by name, for a parameter it cannot use;
+* ``counts_moments``: True if the clock must count moments;
+* ``is_truncation``: True if `shrink` is the paper's T1 for some gravity, 0 included. Several
+  updates and the regret bound are defined for T1 only.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.dispatch import body_of, by_class
+from dwindle._base.errors import SettingError
 
 Rates = NDArray[np.float64]
 
 
+class Shrinkage(Protocol):
+    """What every shrinkage defines, beside the bodies of its functions."""
+
+    @property
+    def truncate_every(self) -> int:
+        """The paper's K: a moment is a step whose number K divides."""
+
+    def pull(self, rate: Rates) -> Rates:
+        """Return how far a moment at each of these rates pulls a weight."""
+
+
 @by_class
 def shrink(shrinkage: Any, v: float, owed: float, size: float) -> float:
-    """The weight v after everything it owes."""
+    """Return the weight v after all the pull that it owes."""
 
 
 @by_class
-def lags(shrinkage: Any) -> bool:
+def pulls_after_predicting(shrinkage: Any) -> bool:
     """Whether a step's pull is part of its update; else it comes before the prediction."""
 
 
 @by_class
-def feels(shrinkage: Any, v: float) -> bool:
-    """Whether the pull acts on a weight of v: I(|v| <= theta). Once true it stays so, at rest."""
+def acts_on(shrinkage: Any, v: float) -> bool:
+    """Whether a weight of v is pulled: I(|v| <= theta). Pulls never make it false again."""
 
 
 @by_class
 def path_sum(shrinkage: Any, v: float, owed: float, size: float) -> float:
-    """The sum of the values that v takes at each of ``owed`` moments of equal ``size``."""
+    """Sum the values that the weight v takes at each of ``owed`` moments of equal ``size``."""
+
+
+def is_truncation(shrinkage: Shrinkage) -> bool:
+    """Whether the shrinkage is T1 for some gravity, 0 included."""
+    return bool(getattr(shrinkage, "is_truncation", False))
+
+
+def has_threshold(shrinkage: Shrinkage) -> bool:
+    """Whether weights above a threshold are not pulled."""
+    return bool(getattr(shrinkage, "threshold", math.inf) != math.inf)
+
+
+def check_shrinkage(shrinkage: Shrinkage) -> None:
+    """Refuse, by name, a parameter that no run could use."""
+    if hasattr(shrinkage, "check"):
+        shrinkage.check()
+    every = shrinkage.truncate_every
+    if every != int(every) or every < 1:
+        raise SettingError(f"truncate_every must be a whole number, 1 or more, got {every}")
+
+
+def _check_not_negative(shrinkage: Any, *names: str) -> None:
+    for name in names:
+        number = getattr(shrinkage, name)
+        if not number >= 0.0:
+            raise SettingError(f"{name} must be 0 or more, got {number}")
+        if name == "gravity" and number == math.inf:
+            raise SettingError("gravity must be finite; Rounding removes weights at once")
 
 
 class Truncation(NamedTuple):
     """T1, the truncated gradient: move v toward zero, never past it, only while |v| <= threshold.
 
     T1(v, a, theta) = v - clip(v, -a, a) if |v| <= theta, else v, with a = eta K g at every K-th
-    step. The paper's three cases in one line; written as its branches, the kernel runs at half the
-    speed. One pull stands for many because T1(T1(v, a, theta), b, theta) = T1(v, a + b, theta).
+    step. This is the paper's three cases in one line; written as branches, the kernel would run at
+    half the speed. Pulls add up: T1(T1(v, a, theta), b, theta) = T1(v, a + b, theta).
 
     >>> shrink(Truncation(gravity=0.125), 0.5, 3.0, 0.125)
     0.125
@@ -56,9 +101,18 @@ class Truncation(NamedTuple):
     threshold: float = math.inf
     truncate_every: int = 1
 
+    @property
+    def is_truncation(self) -> bool:
+        """True: this is T1."""
+        return True
+
     def pull(self, rate: Rates) -> Rates:
-        """eta_i g_i, where g_i = K g."""
+        """Return eta_i g_i, where g_i = K g."""
         return rate * (self.truncate_every * self.gravity)
+
+    def check(self) -> None:
+        """Refuse a negative or infinite gravity and a negative threshold."""
+        _check_not_negative(self, "gravity", "threshold")
 
 
 @body_of(shrink, Truncation)
@@ -67,7 +121,7 @@ def _(shrinkage: Truncation, v: float, owed: float, size: float) -> float:
     return v - min(max(v, -a), a) if abs(v) <= shrinkage.threshold else v
 
 
-@body_of(feels, Truncation)
+@body_of(acts_on, Truncation)
 def _(shrinkage: Truncation, v: float) -> bool:
     return abs(v) <= shrinkage.threshold
 
@@ -92,8 +146,12 @@ class Rounding(NamedTuple):
     truncate_every: int = 1
 
     def pull(self, rate: Rates) -> Rates:
-        """The clock counts moments: any number of them round alike, whatever the rate."""
+        """Return 1: any number of moments round alike, whatever the rate."""
         return np.ones_like(rate)
+
+    def check(self) -> None:
+        """Refuse a negative threshold."""
+        _check_not_negative(self, "threshold")
 
 
 @body_of(shrink, Rounding)
@@ -104,10 +162,10 @@ def _(shrinkage: Rounding, v: float, owed: float, _size: float) -> float:
 class Subgradient(NamedTuple):
     """The sub-gradient of g |v|_1 (section 3.2): v - eta g sgn(v), with sgn(0) = 0.
 
-    It is part of the update: both gradients are taken at the same weights. A weight nearer to zero
-    than one pull oscillates around it, so this keeps every feature; it is here as the paper's
-    baseline. When the rate changes, every weight is settled: a decaying rate costs a walk over the
-    table at each step.
+    The pull is part of the update: both gradients are taken at the same weights. A weight nearer to
+    zero than one pull oscillates around it, so every feature is kept; it is the paper's baseline.
+    When the rate changes, every weight is settled: a decaying rate costs a walk through the table
+    at each step.
 
     >>> [round(shrink(Subgradient(gravity=0.1), 0.25, m, 0.1), 2) for m in (1, 2, 3, 4)]
     [0.15, 0.05, -0.05, 0.05]
@@ -118,12 +176,16 @@ class Subgradient(NamedTuple):
 
     @property
     def counts_moments(self) -> bool:
-        """A moment is not the sum of its parts: how many there were is what matters."""
+        """True: two pulls are not one of twice the size, as a weight may cross zero between."""
         return True
 
     def pull(self, rate: Rates) -> Rates:
-        """eta_i g_i, where g_i = K g."""
+        """Return eta_i g_i, where g_i = K g."""
         return rate * (self.truncate_every * self.gravity)
+
+    def check(self) -> None:
+        """Refuse a negative or infinite gravity."""
+        _check_not_negative(self, "gravity")
 
 
 @body_of(shrink, Subgradient)
@@ -144,11 +206,16 @@ class NoShrinkage(NamedTuple):
 
     @property
     def truncate_every(self) -> int:
-        """Every step is as good as any."""
+        """1: it makes no difference."""
         return 1
 
+    @property
+    def is_truncation(self) -> bool:
+        """True: this is T1 with a gravity of 0."""
+        return True
+
     def pull(self, rate: Rates) -> Rates:
-        """Nothing pulls."""
+        """Return 0."""
         return np.zeros_like(rate)
 
 
@@ -157,7 +224,7 @@ def _(_shrinkage: NoShrinkage, v: float, _owed: float, _size: float) -> float:
     return v
 
 
-@body_of(feels, NoShrinkage)
+@body_of(acts_on, NoShrinkage)
 def _(_shrinkage: NoShrinkage, _v: float) -> bool:
     return False
 
@@ -167,11 +234,11 @@ def _(_shrinkage: NoShrinkage, v: float, owed: float, _size: float) -> float:
     return owed * v
 
 
-@body_of(lags, Truncation, Rounding, NoShrinkage)
+@body_of(pulls_after_predicting, Truncation, Rounding, NoShrinkage)
 def _(_shrinkage: Any) -> bool:
     return False
 
 
-@body_of(lags, Subgradient)
+@body_of(pulls_after_predicting, Subgradient)
 def _(_shrinkage: Subgradient) -> bool:
     return True

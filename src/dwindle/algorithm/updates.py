@@ -1,50 +1,72 @@
-"""Updates: how a weight moves when an example disagrees with it, and what a cell must remember.
+"""Updates: how an example moves the weights of its features, and what a cell must remember.
 
-An update is a NamedTuple whose ``cell()`` is the layout of one feature's cell: ``key``, ``weight``,
-``settled`` (the part of the clock this weight has felt) and what else the update keeps. A cell is
-passed to the functions below as a record: Numba hands over a pointer, at no cost.
+An update is a NamedTuple with the members of `Update` and a body of each function below. A cell is
+passed to them as a record: to Numba it is a pointer, at no cost. Optional members:
+
+* ``default_learning_rate``, 0.3 if there is none;
+* ``counts_moments``: True if the clock must count moments (see `clock`);
+* ``check(shrinkage, schedule)`` raises SettingError for settings that it cannot use;
+* ``can_evict(shrinkage)``: whether a budget may evict features, those of least `worth`;
+* ``eviction_report(shrinkage, rate, steps, worth)``, needed with ``can_evict``, describes the last
+  eviction: of all features worth less than ``worth``, ``steps`` after the eviction before.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dwindle._base.dispatch import body_of, by_class
-from dwindle.algorithm.shrinkage import feels, path_sum, shrink
+from dwindle._base.errors import SettingError
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import (
+    Shrinkage,
+    acts_on,
+    has_threshold,
+    is_truncation,
+    path_sum,
+    shrink,
+)
 
-TINY = 1e-38  # the least scale; so that of a feature not seen yet, whose weight is 0
-OFTEN = 10  # times seen, that count for what a feature is worth
-LAST_32 = 2**32 - 1  # bits of the clock, that a cell has room for
+TINY = 1e-38  # the least scale: that of a feature not seen yet, whose weight is 0
+DEFAULT_LEARNING_RATE = 0.3  # docs/defaults.md measures it
+
+
+class Update(Protocol):
+    """What every update defines, beside the bodies of its functions."""
+
+    def cell(self) -> np.dtype[np.void]:
+        """Return the layout of a feature's cell: ``key``, ``weight`` and what else it needs."""
 
 
 @by_class
 def weight_at(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-    """The cell's weight, settled up to ``now``; writes nothing."""
+    """Return the cell's weight, settled up to ``now``; writes nothing."""
 
 
 @by_class
 def settle(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
-    """Bring the cell up to ``now`` and make it fit for value ``x``; returns its weight."""
+    """Settle the cell up to ``now`` and prepare it for the value ``x``; return its weight."""
 
 
 @by_class
 def squared(update: Any, cell: Any, x: float) -> float:
-    """What a settled cell adds to the squared length of its example, which divides the rate.
+    """Return what a settled cell adds to the squared length of its example.
 
-    The length is the root of 1, for the constant, plus the sum of this: always 1 if it is 0.
+    The rate is divided by the length: the square root of 1, for the constant, plus the sum of
+    these. If all are 0, it is 1.
     """
 
 
 @by_class
 def step(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
-    """One gradient step: the gradient is ``slope * x``."""
+    """Take one gradient step: the gradient is ``slope * x``."""
 
 
 @by_class
 def exported(
     update: Any, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int
 ) -> float:
-    """The weight that leaves the learner, for prediction and for the model."""
+    """Return the weight for predictions and for the model."""
 
 
 @by_class
@@ -53,33 +75,70 @@ def alive(update: Any, cell: Any, w: float) -> bool:
 
 
 @by_class
-def mark_seen(update: Any, cell: Any, now: float) -> None:
-    """The cell knows that its feature was seen once more, and that it was now."""
-
-
-@by_class
 def worth(update: Any, cell: Any, now: float, size: float) -> float:
-    """Which cells go first when there are more than a budget allows: those that are worth less.
+    """Return what a feature is worth to a budget, which evicts those worth least.
 
-    With truncated gradient it is the pull that the weight will outlast from ``now`` on, |v| minus
-    the pull it owes, and so negative for a weight that has come to zero.
+    With truncated gradient it is the pull that the weight will outlast from ``now`` on: |v| minus
+    the pull it owes, negative if the weight has come to zero.
 
-    What averages gradients can spare what it will hardly miss: with n what a feature told so far,
+    With averaged gradients, n being the sum of the squared ones, it is
 
-        n min(times seen, 10) / (1 + moments since it was seen last).
+        n min(times seen, 10) / (1 + moments since it was last seen).
 
-    To have been seen once or several times tells whether it will be seen again. Beyond that it
-    does not count, for what was seen often and is gone to be forgotten some day.
+    A feature seen several times will likely be seen again. Beyond 10 times it makes no difference,
+    so that a feature that was frequent once and then vanished is forgotten some day.
     """
 
 
-def usual_rate(update: Any) -> float:
-    """The rate of an update that is told none; docs/defaults.md has what comes of it."""
-    return 0.6 if isinstance(update, Adaptive) else 0.3
+def default_learning_rate(update: Update) -> float:
+    """Return the learning rate of an update if none is given.
+
+    >>> default_learning_rate(Adaptive()), default_learning_rate(Plain())
+    (0.6, 0.3)
+    """
+    return float(getattr(update, "default_learning_rate", DEFAULT_LEARNING_RATE))
+
+
+def check_update(
+    update: Update, shrinkage: Shrinkage, schedule: Schedule, max_live: int | None
+) -> None:
+    """Refuse, by name, settings that the update cannot use, and a budget that it cannot keep."""
+    if hasattr(update, "check"):
+        update.check(shrinkage, schedule)
+    if max_live is None:
+        return
+    if max_live != int(max_live) or max_live < 1:
+        raise SettingError(f"max_live must be a whole number, 1 or more, got {max_live}")
+    if not (hasattr(update, "can_evict") and update.can_evict(shrinkage)):
+        raise SettingError(
+            "max_live needs Truncation without a threshold and the update Adaptive or Plain, or "
+            f"else FTRL or RDA: got {shrinkage} and {update}"
+        )
+
+
+def check_beta(beta: float) -> None:
+    """Refuse a beta for which a first step would be infinite, or nothing."""
+    if not 0.0 < beta < np.inf:
+        raise SettingError(f"beta must be finite and above 0, got {beta}")
+
+
+def _pulls_all(shrinkage: Any) -> bool:
+    """Whether gravity brings every weight to zero some day: an eviction only brings it forward."""
+    return (
+        is_truncation(shrinkage) and hasattr(shrinkage, "gravity") and not has_threshold(shrinkage)
+    )
+
+
+def _gravity_report(shrinkage: Any, rate: float, steps: int, worth: float) -> dict[str, float]:
+    """Report the gravity that would have brought the last evicted feature to zero by itself."""
+    return {"gravity": float(shrinkage.gravity) + max(worth, 0.0) / (rate * steps)}
 
 
 def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
-    """A cell: key, weight and settled, then ``fields``, padded to ``itemsize`` bytes."""
+    """Lay out a cell: key, weight and settled, then ``fields``, padded to ``itemsize`` bytes.
+
+    ``settled`` is the clock up to which the weight was pulled.
+    """
     kinds = {"key": "u8", "weight": "f8", "settled": "f8"} | fields
     sizes = [np.dtype(kind).itemsize for kind in kinds.values()]
     offsets = [sum(sizes[:k]) for k in range(len(sizes))]
@@ -93,18 +152,22 @@ def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
     )
 
 
-# What is averaged, not the weight, is what these cells remember; 32 bytes too.
-_DUAL = np.dtype(
-    [("key", "u8"), ("z", "f8"), ("weight", "f4"), ("energy", "f4"), ("last", "u4"), ("seen", "u4")]
-)
-
-
 class Plain(NamedTuple):
     """The paper's update, Algorithm 1, step 5: w <- w - eta phi'(p, y) x."""
 
     def cell(self) -> np.dtype[np.void]:
-        """Padded from 24 bytes, so that no cell straddles two cache lines."""
+        """Return the layout, padded from 24 bytes so that no cell straddles two cache lines."""
         return _layout(32)
+
+    def can_evict(self, shrinkage: Shrinkage) -> bool:
+        """Whether gravity pulls every weight."""
+        return _pulls_all(shrinkage)
+
+    def eviction_report(
+        self, shrinkage: Shrinkage, rate: float, steps: int, worth: float
+    ) -> dict[str, float]:
+        """Report a gravity."""
+        return _gravity_report(shrinkage, rate, steps, worth)
 
 
 @body_of(step, Plain)
@@ -119,23 +182,42 @@ class Adaptive(NamedTuple):
 
         G <- G + s^2,   v <- v - eta / sqrt(1 + |x / N|^2) s / (beta + sqrt(G)).
 
-    The 1 is the constant's. So the same rate suits examples of few features and of many: the
-    prediction for one of n features moves by about sqrt(n) of a feature's step, not n of them. A
-    feature that comes twice in an example counts twice in its length.
+    The 1 is for the constant. The same rate suits examples of few features and of many: an example
+    of n features moves its prediction by about sqrt(n) steps of one feature, not n. A feature that
+    is twice in an example counts twice in its length.
 
-    The pull on v is eta g / (beta + sqrt(G)), without the length: it stands still while the
-    feature is absent, so the lazy form stays exact. When a larger |x| arrives, N grows to it
-    before the prediction; v stays, and so w falls, and G is measured in the new unit.
-    ``beta`` above zero keeps the first steps of a feature short, also when it comes back after a
-    sweep has forgotten it. G and N are kept in single precision, so a feature's rate stops falling
-    when a step adds less than a 2^24th part to G: at about 1/4000 of where it began.
+    The pull on v is eta g / (beta + sqrt(G)), without the length: it does not change while the
+    feature is absent, so settling lazily is exact. When a larger |x| arrives, N becomes it before
+    the prediction; v stays, so w falls, and G is rescaled. ``beta`` keeps the first steps of a
+    feature short, also when it returns after a sweep has forgotten it. G and N are in single
+    precision: the rate of a feature stops falling when a step adds less than a 2^24th part to G,
+    at about 1/4000 of the first rate.
     """
 
     beta: float = 0.2
 
     def cell(self) -> np.dtype[np.void]:
-        """With G and N."""
+        """Return the layout, with G as ``energy`` and N as ``scale``."""
         return _layout(32, energy="f4", scale="f4")
+
+    @property
+    def default_learning_rate(self) -> float:
+        """Twice that of the others."""
+        return 0.6
+
+    def check(self, _shrinkage: Shrinkage, _schedule: Schedule) -> None:
+        """Refuse a beta that is not finite and above 0."""
+        check_beta(self.beta)
+
+    def can_evict(self, shrinkage: Shrinkage) -> bool:
+        """Whether gravity pulls every weight."""
+        return _pulls_all(shrinkage)
+
+    def eviction_report(
+        self, shrinkage: Shrinkage, rate: float, steps: int, worth: float
+    ) -> dict[str, float]:
+        """Report a gravity."""
+        return _gravity_report(shrinkage, rate, steps, worth)
 
 
 @body_of(weight_at, Adaptive)
@@ -147,7 +229,7 @@ def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float) -> f
 @body_of(settle, Adaptive)
 def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
     w = weight_at(update, shrinkage, cell, now, size)
-    large = np.float32(max(abs(x), TINY))  # as the scale is kept, so that an equal x is not larger
+    large = np.float32(max(abs(x), TINY))  # rounded as the scale is: an equal x is not larger
     if large > cell.scale:
         ratio = np.float64(cell.scale) / large
         w *= ratio
@@ -167,27 +249,43 @@ def _(_update: Adaptive, cell: Any, x: float) -> float:
 @body_of(step, Adaptive)
 def _(update: Adaptive, cell: Any, rate: float, slope: float, x: float) -> None:
     s = slope * x
-    if cell.scale != 1.0:  # most features are there or not: without the division a tenth is saved
+    if cell.scale != 1.0:  # most values are 1, and a division less saves a tenth
         s /= cell.scale
     cell.energy += s * s
     cell.weight -= rate * s / ((update.beta + np.sqrt(np.float64(cell.energy))) * cell.scale)
 
 
 class Averaged(NamedTuple):
-    """`Plain`, and what leaves the learner is Theorem 3.2's mean of the weights over all steps.
+    """`Plain`, but predictions and the model have Theorem 3.2's mean of the weights over all steps.
 
-    ``total`` is the sum of the weight over the steps it has felt, the steps between two visits
-    added in closed form. A feature that ever had a weight has a mean, so none is swept.
+    ``total`` is the sum of the weight over the steps; those between two visits are added in closed
+    form. A feature that ever had a weight has a mean, so none is swept.
     """
 
     def cell(self) -> np.dtype[np.void]:
-        """With the sum of the weight over the steps."""
+        """Return the layout, with the sum of the weight over the steps."""
         return _layout(32, total="f8")
 
     @property
     def counts_moments(self) -> bool:
-        """The mean needs to know how many steps a pull took."""
+        """True: the mean needs to know how many steps a pull took."""
         return True
+
+    def check(self, shrinkage: Shrinkage, schedule: Schedule) -> None:
+        """Refuse all but the theorem's setting: the mean is known in closed form there only."""
+        if not is_truncation(shrinkage):
+            raise SettingError(
+                f"Averaged is Theorem 3.2's mean, which knows only Truncation: got {shrinkage}"
+            )
+        if shrinkage.truncate_every != 1 or has_threshold(shrinkage):
+            raise SettingError(
+                "Averaged is Theorem 3.2's mean, which asks for truncate_every=1 and no threshold: "
+                f"got {shrinkage}"
+            )
+        if not schedule.constant:
+            raise SettingError(
+                f"Averaged is Theorem 3.2's mean, which asks for a constant rate: got {schedule}"
+            )
 
 
 @body_of(settle, Averaged)
@@ -210,26 +308,26 @@ def _(_update: Averaged, cell: Any, w: float) -> bool:
 
 
 class Audited(NamedTuple):
-    """`Plain`, with the books that the regret bound of Theorem 3.1 needs; see `certificate`.
+    """`Plain`, with the sums that the regret bound of Theorem 3.1 needs; see `certificate`.
 
-    Over the moments felt, each of which pulls by a = eta_i g_i, ``penalty`` sums
-    a |w| I(|w| <= theta) and ``exposure`` a I(|w| <= theta).
+    Over all moments up to ``settled``, each of which pulls by a = eta_i g_i, ``penalty`` is the sum
+    of a |w| I(|w| <= theta) and ``exposure`` that of a I(|w| <= theta).
     """
 
     def cell(self) -> np.dtype[np.void]:
-        """With the two books."""
+        """Return the layout, with the two sums."""
         return _layout(64, penalty="f8", exposure="f8")
 
     @property
     def counts_moments(self) -> bool:
-        """The books are kept moment by moment."""
+        """True: the sums are over moments."""
         return True
 
 
 @body_of(settle, Audited)
 def _(update: Audited, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
     owed = now - cell.settled
-    if feels(shrinkage, cell.weight):
+    if acts_on(shrinkage, cell.weight):
         cell.penalty += abs(path_sum(shrinkage, cell.weight, owed, size)) * size
         cell.exposure += owed * size
     cell.weight = weight_at(update, shrinkage, cell, now, size)
@@ -276,123 +374,16 @@ def _(update: Adaptive, cell: Any, now: float, size: float) -> float:
     return abs(cell.weight) * reach - (now - cell.settled) * size
 
 
-@body_of(worth, Averaged, Audited)
-def _(_update: Any, _cell: Any, _now: float, _size: float) -> float:
-    return np.inf  # none of them can be spared
-
-
-class FTRL(NamedTuple):
-    """FTRL-Proximal (McMahan and others, 2013), with Truncation's gravity as its lambda_1.
-
-    With gradient g = phi'(p, y) x and alpha = eta, all of z times -eta:
-
-        z <- z - eta g + (sqrt(n + g^2) - sqrt(n)) w,   n <- n + g^2,
-        w = T1(z, eta lambda_1) / (beta + sqrt(n)).
-
-    Lambda_1 weighs against the sum of all gradients, so it grows with the data, where the gravity
-    of the other updates pulls at each step. A weight of zero may still be on its way to leaving it,
-    so its cell has to be kept, and what is forgotten is up to a budget: see `budget`.
-    """
-
-    beta: float = 1.0
-
-    def cell(self) -> np.dtype[np.void]:
-        """With z, n, the weight that predicted, and when and how often the feature was seen."""
-        return _DUAL
-
-    @property
-    def counts_moments(self) -> bool:
-        """The clock is the number of steps, and a moment's size is eta lambda_1."""
-        return True
-
-
-@body_of(weight_at, FTRL)
-def _(update: FTRL, shrinkage: Any, cell: Any, _now: float, size: float) -> float:
-    w = shrink(shrinkage, cell.z, 1.0, size) / (update.beta + np.sqrt(np.float64(cell.energy)))
-    return np.float64(np.float32(w))  # as the cell has room for it
-
-
-@body_of(settle, FTRL)
-def _(update: FTRL, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
-    w = weight_at(update, shrinkage, cell, now, size)
-    cell.weight = w
-    if x != 0.0:
-        mark_seen(update, cell, now)
-    return w
-
-
-@body_of(step, FTRL)
-def _(_update: FTRL, cell: Any, rate: float, slope: float, x: float) -> None:
-    g = slope * x
-    before = np.sqrt(np.float64(cell.energy))
-    cell.energy += g * g
-    cell.z += (np.sqrt(np.float64(cell.energy)) - before) * cell.weight - rate * g
-
-
-class RDA(NamedTuple):
-    """Regularised dual averaging (Xiao, 2010) with AdaGrad's rates (Duchi and others, 2011).
-
-    With gradient g = phi'(p, y) x, and all the pull of Truncation so far as the penalty:
-
-        z <- z - eta g,   n <- n + g^2,   w = T1(z, sum of eta_i g_i) / (beta + sqrt(n)).
-
-    Truncated gradient forgets a pull that found the weight at zero; here every one counts. What
-    `FTRL` says of weights at zero holds here too.
-    """
-
-    beta: float = 1.0
-
-    def cell(self) -> np.dtype[np.void]:
-        """As that of `FTRL`, whose weight is not needed."""
-        return _DUAL
-
-    @property
-    def counts_moments(self) -> bool:
-        """So that the clock is the number of steps, as it is for `FTRL`."""
-        return True
-
-
-@body_of(weight_at, RDA)
-def _(update: RDA, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-    return shrink(shrinkage, cell.z, now, size) / (update.beta + np.sqrt(np.float64(cell.energy)))
-
-
-@body_of(settle, RDA)
-def _(update: RDA, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
-    if x != 0.0:
-        mark_seen(update, cell, now)
-    return weight_at(update, shrinkage, cell, now, size)
-
-
-@body_of(step, RDA)
-def _(_update: RDA, cell: Any, rate: float, slope: float, x: float) -> None:
-    g = slope * x
-    cell.energy += g * g
-    cell.z -= rate * g
-
-
-@body_of(exported, FTRL, RDA)
-def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps: int) -> float:
-    return weight_at(update, shrinkage, cell, now, size)
-
-
-@body_of(alive, Audited, FTRL, RDA)
+@body_of(alive, Audited)
 def _(_update: Any, _cell: Any, _w: float) -> bool:
     return True
 
 
-@body_of(mark_seen, FTRL, RDA)
-def _(_update: Any, cell: Any, now: float) -> None:
-    cell.last = np.uint64(now) & np.uint64(LAST_32)
-    cell.seen = min(cell.seen + 1, OFTEN)
-
-
-@body_of(worth, FTRL, RDA)
-def _(_update: Any, cell: Any, now: float, _size: float) -> float:
-    absence = (np.uint64(now) - np.uint64(cell.last)) & np.uint64(LAST_32)
-    return np.float64(cell.energy) * cell.seen / (1.0 + absence)
-
-
-@body_of(squared, Plain, Averaged, Audited, FTRL, RDA)
+@body_of(squared, Plain, Averaged, Audited)
 def _(_update: Any, _cell: Any, _x: float) -> float:
     return 0.0
+
+
+@body_of(worth, Averaged, Audited)
+def _(_update: Any, _cell: Any, _now: float, _size: float) -> float:
+    return np.inf  # no cell may be evicted

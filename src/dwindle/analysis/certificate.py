@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.shrinkage import NoShrinkage, Truncation
+from dwindle.algorithm.shrinkage import Shrinkage, is_truncation
 from dwindle.algorithm.updates import Audited, Plain
 from dwindle.engine import kernels
 from dwindle.engine.learner import Learner
@@ -50,7 +50,7 @@ def certify(
     *,
     comparator_intercept: float = 0.0,
     loss: Any,
-    shrinkage: Any,
+    shrinkage: Shrinkage,
     learning_rate: float,
     intercept: bool = True,
     normalize: bool = False,
@@ -65,12 +65,12 @@ def certify(
     the comparator is charged for those that it shares.
 
     >>> batch = Batch.from_dicts([{"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}], [1, -1, 1, -1])
-    >>> from dwindle import Logistic
+    >>> from dwindle import Logistic, Truncation
     >>> settings = {"loss": Logistic(), "shrinkage": Truncation(gravity=0.01), "learning_rate": 0.5}
     >>> certify([batch], {"a": 1, "b": -1}, **settings).holds
     True
     """
-    if not isinstance(shrinkage, Truncation | NoShrinkage):
+    if not is_truncation(shrinkage):
         raise TypeError(f"Theorem 3.1 is about truncated gradient, not {shrinkage}")
     if not hasattr(loss, "slope_bound"):
         raise TypeError(
@@ -174,8 +174,8 @@ class _Recording(Table):
         super().__init__(shrinkage, update, clock, max_live)
         self.cuts: list[tuple[int, NDArray[np.uint64]]] = []
 
-    def cut(self, most: int) -> None:
-        super().cut(most)
+    def evict(self, most: int) -> None:
+        super().evict(most)
         self.cuts.append((self.clock.n_steps, self.cells["key"][self.cells["key"] != 0]))
 
 

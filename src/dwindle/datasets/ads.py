@@ -29,6 +29,7 @@ from dwindle.data.formats.block import Block
 from dwindle.data.formats.vw import parser as vw
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import helper, kernel
+from dwindle.jit.splitmix import INCREMENT, mixed
 
 INTERACTIONS = (("q", "a"),)
 OCTAVES = 27  # the vocabulary: words of rank 1 to 2^27
@@ -39,18 +40,8 @@ ONE_IN = 4  # of those
 AT_ONCE = 4096  # lines
 LONGEST = len("-1 |q |a\n") + QUERY * len(" w134217728") + 2 * AD * len(" x134217728:-1")
 
-_GOLDEN = uint64(0x9E3779B97F4A7C15)  # splitmix64's: a log stays as it is if tables hash otherwise
 _HALF, _LOW = uint64(32), uint64(0xFFFFFFFF)
 _ZERO, _TEN = uint64(ord("0")), uint64(10)
-
-
-@helper
-def _mixed(h: Any) -> Any:
-    """The 64 bits after those of ``h`` in the sequence of splitmix64."""
-    h += _GOLDEN
-    h = (h ^ (h >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return h ^ (h >> uint64(31))
 
 
 @helper
@@ -77,7 +68,7 @@ def _weight(truth: Any, w: Any, x: Any) -> float:
     """What is planted for the product of two words; with w = 0, for the word x alone."""
     if max(w, uint64(1)) * x > uint64(FREQUENT):
         return 0.0
-    h = _mixed(_mixed(truth + w) + x)
+    h = mixed(mixed(truth + w) + x)
     if (h >> uint64(33)) % uint64(ONE_IN):
         return 0.0
     size = 1.0 + _share(h)
@@ -89,7 +80,7 @@ def _drawn(state: Any, n: int, word: Any, first: int) -> int:
     """Write n words from place ``first`` on, each once; returns where they end."""
     end = first
     for k in range(n):
-        r = _rank(_mixed(state + uint64(k) * _GOLDEN))
+        r = _rank(mixed(state + uint64(k) * INCREMENT))
         word[end] = r
         j = first
         while word[j] != r:
@@ -145,15 +136,15 @@ def ads(seed: Any, first: int, last: int, text: Any, error: float) -> tuple[int,
 
     An example's error is the least that anyone could have, min(p, 1 - p).
     """
-    seed = _mixed(uint64(seed))
-    truth = _mixed(~seed)
+    seed = mixed(uint64(seed))
+    truth = mixed(~seed)
     query, ad = np.empty(QUERY + 1, np.uint64), np.empty(4 * AD + 1, np.uint64)
     at = 0
     for i in range(first, last):
-        state = _mixed(seed + uint64(i))
+        state = mixed(seed + uint64(i))
         n_query = _drawn(state, QUERY, query, 0)
-        n_first = _drawn(state + uint64(QUERY) * _GOLDEN, AD, ad, 0)
-        n_both = _drawn(state + uint64(QUERY + AD) * _GOLDEN, AD, ad, n_first)
+        n_first = _drawn(state + uint64(QUERY) * INCREMENT, AD, ad, 0)
+        n_both = _drawn(state + uint64(QUERY + AD) * INCREMENT, AD, ad, n_first)
         n_first, n_both = _without_common(ad, n_first, n_both)
         margin = 0.0
         for k in range(n_both):
@@ -163,7 +154,7 @@ def ads(seed: Any, first: int, last: int, text: Any, error: float) -> tuple[int,
             margin += w if k < n_first else -w
         chance = 1.0 / (1.0 + math.exp(-margin))
         error += min(chance, 1.0 - chance)
-        if _share(_mixed(state + uint64(QUERY + 2 * AD) * _GOLDEN)) >= chance:
+        if _share(mixed(state + uint64(QUERY + 2 * AD) * INCREMENT)) >= chance:
             text[at] = ord("-")
             at += 1
         text[at] = ord("1")

@@ -1,9 +1,9 @@
-"""The loops, and only the loops.
+"""The compiled loops: learning, predicting, and the walks through the hash table of cells.
 
 The table is an array of cells with open addressing and linear probing; its length is a power of
-two. A cell is marked with its key plus one, so that 0 marks an empty cell and key 0 is a feature
-like any other. The probe loop stands in each kernel's own body: as a helper that writes to the
-table it would cost three to four times as much.
+two. A cell holds its key plus one, so that 0 means an empty cell and key 0 is a feature like any
+other. The probe loop is written out in each kernel: a helper that writes to the table would take
+three to four times as long.
 """
 
 import math
@@ -12,12 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, int64, uint64
 
+from dwindle.algorithm.dual_averaging import mark_seen
 from dwindle.algorithm.losses import slope, value
-from dwindle.algorithm.shrinkage import NoShrinkage, feels, lags, path_sum, shrink
+from dwindle.algorithm.shrinkage import (
+    NoShrinkage,
+    acts_on,
+    path_sum,
+    pulls_after_predicting,
+    shrink,
+)
 from dwindle.algorithm.updates import (
     alive,
     exported,
-    mark_seen,
     settle,
     squared,
     step,
@@ -27,23 +33,23 @@ from dwindle.algorithm.updates import (
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 
-teach(value, slope, shrink, lags, feels, path_sum)
+teach(value, slope, shrink, pulls_after_predicting, acts_on, path_sum)
 teach(weight_at, settle, mark_seen, squared, step, exported, alive, worth)
 
-AHEAD = uint64(32)  # features between the one at hand and the one whose cache line is asked for
+AHEAD = uint64(32)  # how many features ahead a cell is prefetched
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
-SIX, LAST_SIX = uint64(6), uint64(63)  # 2^6 bits are a word
+SIX, LAST_SIX = uint64(6), uint64(63)  # a word has 2^6 bits
 STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
-ALIKE = 17  # last bits of a worth, that no bin tells apart
-BINS = 1 << 32 - ALIKE
+IGNORED_BITS = 17  # last bits of a worth in single precision, equal within a bin
+BINS = 1 << 32 - IGNORED_BITS
 MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
-UNSHRUNK = NoShrinkage()  # what the intercept feels
+UNSHRUNK = NoShrinkage()  # the shrinkage of the intercept
 
 
 @helper
 def home_shift(n_cells: int) -> Any:
-    """How far to shift a mixed key right to get the home of its cell: 64 - log2(n_cells)."""
+    """Return how far to shift a mixed key right for its home cell: 64 - log2(n_cells)."""
     shift = 64
     while n_cells > 1:
         n_cells >>= 1
@@ -65,7 +71,7 @@ def score(
     shrinkage: Any,
     update: Any,
 ) -> float:
-    """The sum of weight times value over the features from ``first`` to ``last``."""
+    """Sum weight times value over the features from ``first`` to ``last``."""
     mask = uint64(len(cells) - 1)
     end = uint64(len(key))
     p = 0.0
@@ -81,18 +87,18 @@ def score(
     return p
 
 
-class Living(NamedTuple):
-    """The keys of a table, each one bit of many, which it may share with others.
+class BloomFilter(NamedTuple):
+    """A Bloom filter with one hash function, for the keys of a table.
 
-    It shares them with other ones when the ``salt`` is another.
+    Another ``salt`` makes other keys share a bit.
     """
 
     bits: Any
     salt: Any
 
     @classmethod
-    def room_for(cls, n_cells: int, salt: int) -> "Living":
-        """None yet, and four bits for each cell."""
+    def room_for(cls, n_cells: int, salt: int) -> "BloomFilter":
+        """Make an empty filter with four bits for each cell."""
         return cls(np.zeros(n_cells // 16, np.uint64), np.uint64(salt))
 
 
@@ -122,18 +128,18 @@ def learn(
     fresh: Any,
     prediction: Any,
 ) -> tuple[int, int, int]:
-    """Algorithm 1 on the examples from ``first`` on: pull, predict, then learn, in order.
+    """Run Algorithm 1 on the examples from ``first`` on: pull, predict, then learn, in order.
 
-    ``pulled[at]`` is the clock and each cell's ``settled`` the part of it that weight has felt, so
-    the weight still owes the difference. That one subtraction stands in for every visit skipped,
-    because pulls compose. ``bias`` is the intercept's cell, whose x is ``constant`` (1, or 0 for
-    none), and ``base`` is added to each prediction. ``n_steps`` were taken before the clock's
-    window. An example of importance 0 is predicted and leaves everything as it was.
+    ``pulled[at]`` is the clock, and each cell's ``settled`` the clock up to which its weight was
+    pulled: the weight still owes the difference. This subtraction replaces all the visits skipped,
+    because pulls add up. ``bias`` is the intercept's cell, whose x is ``constant`` (1, or 0 for no
+    intercept), and ``base`` is added to each prediction. ``n_steps`` were taken before the clock's
+    window. An example of importance 0 is predicted and changes nothing.
 
-    Stops before an example for whose features there might be no ``room``, or for which the clock's
-    window is spent, and after one whose prediction is not finite or whose slope is beyond bounds.
-    Returns the index of that example, the clock's ``at`` and how many keys were new: their places
-    stand in ``fresh``.
+    Stop before an example whose features may have no ``room``, or for which the clock's window is
+    used up; and after one whose prediction is not finite or whose slope is too steep. Return the
+    index of that example, the clock's ``at``, and the number of new keys: their places are in
+    ``fresh``.
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
@@ -152,7 +158,7 @@ def learn(
             continue
         if n_fresh + n > room or at + 1 == len(pulled):
             return i, at, n_fresh
-        seen = pulled[at] if lags(shrinkage) else pulled[at + 1]
+        seen = pulled[at] if pulls_after_predicting(shrinkage) else pulled[at + 1]
         at += 1
         p = base[i] + settle(update, UNSHRUNK, bias[0], seen, size, one) * one
         length = 1.0
@@ -184,18 +190,15 @@ def learn(
             step(update, bias[0], pace, s, one)
         for k in range(begin, stop):
             cell = cells[slots[k - begin]]
-            if lags(shrinkage):
+            if pulls_after_predicting(shrinkage):
                 settle(update, shrinkage, cell, pulled[at], size, 0.0)
             step(update, cell, pace, s, x[k] * spread)
     return len(label), at, n_fresh
 
 
-# As short as these are, to let go of the interpreter's lock and wait for it would take longer.
-
-
 @kernel(nogil=False)
 def longest(start: Any, importance: Any) -> tuple[int, int]:
-    """The most features of an example that counts, and which is the first with so many."""
+    """Return the most features of an example with importance, and the first such example."""
     n, first = 0, 0
     for i in range(len(importance)):
         if start[i + 1] - start[i] > n and importance[i] > 0.0:
@@ -205,7 +208,7 @@ def longest(start: Any, importance: Any) -> tuple[int, int]:
 
 @kernel(nogil=False)
 def n_others(label: Any, importance: Any, first: Any, second: Any) -> int:
-    """How many labels count and are neither of these two."""
+    """Count the labels, of examples with importance, that are neither of these two."""
     n = 0
     for i in range(len(label)):
         n += (label[i] != first) & (label[i] != second) & (importance[i] > 0.0)
@@ -229,7 +232,7 @@ def predict(
     update: Any,
     prediction: Any,
 ) -> None:
-    """The prediction for each example by the weights as they stand; changes nothing else."""
+    """Predict each example by the present weights; changes nothing else."""
     shift = home_shift(len(cells))
     intercept = exported(update, UNSHRUNK, bias[0], now, size, n_steps) * constant
     for i in range(len(prediction)):
@@ -243,7 +246,7 @@ def predict(
 
 @kernel
 def settle_all(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> None:
-    """Every weight has felt the whole clock."""
+    """Settle every weight up to ``now``."""
     for j in range(len(cells)):
         if cells[j].key != 0:
             settle(update, shrinkage, cells[j], now, size, 0.0)
@@ -251,20 +254,20 @@ def settle_all(cells: Any, now: float, size: float, shrinkage: Any, update: Any)
 
 @kernel
 def sweep(
-    cells: Any, now: float, size: float, shrinkage: Any, update: Any, least: float, living: Any
+    cells: Any, now: float, size: float, shrinkage: Any, update: Any, least: float, live: Any
 ) -> int:
-    """Cells whose weight has come to zero are gone; the others are found, and are, as before.
+    """Remove cells whose weight is zero or that are worth less than ``least``; count the others.
 
-    So are cells worth less than ``least``. ``living`` is a set of those that live: see `Living`.
+    The keys that stay are added to the Bloom filter ``live``. Their weights are not settled: to
+    settle in two parts would round twice.
 
-    A weight that still lives is left unsettled: settling it in two parts would round twice. In
-    place: walking a run of full cells from its beginning, each living cell goes to the first free
-    place at or after its home, which is never past where it was. Returns how many live.
+    The table is cleaned in place: in each run of full cells, from its beginning, a cell that stays
+    moves to the first free place at or after its home, which is never past where it was.
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
-    fine = home_shift(len(living.bits) * 64)
-    begin = uint64(0)  # an empty cell, there being always one; nothing below moves into it
+    fine = home_shift(len(live.bits) * 64)
+    begin = uint64(0)  # will be an empty cell, of which there is always one; it stays empty
     while cells[begin].key != 0:
         begin += ONE
     n_live = 0
@@ -276,8 +279,8 @@ def sweep(
         w = weight_at(update, shrinkage, cells[j], now, size)
         if alive(update, cells[j], w) and worth(update, cells[j], now, size) >= least:
             n_live += 1
-            h = ((mark ^ living.salt) * GOLDEN) >> fine
-            living.bits[h >> SIX] |= ONE << (h & LAST_SIX)
+            h = ((mark ^ live.salt) * GOLDEN) >> fine
+            live.bits[h >> SIX] |= ONE << (h & LAST_SIX)
             to = (mark * GOLDEN) >> shift
             while cells[to].key != 0 and to != j:
                 to = (to + ONE) & mask
@@ -291,21 +294,21 @@ def sweep(
 
 @kernel
 def count_by_worth(cells: Any, now: float, size: float, update: Any, count: Any) -> None:
-    """How many cells are in each of `BINS` bins of worth.
+    """Count the cells in each of `BINS` bins of worth.
 
-    A bin is told by the first bits of a number in single precision, so it is 1/64 wide, relative
-    to the worth. Those of negative numbers are turned over, for the bins to be in order.
+    A bin is given by the first bits of the worth in single precision: its relative width is 1/64.
+    The bits of negative numbers are inverted, so that the bins are in order.
     """
     for j in range(len(cells)):
         if cells[j].key != 0:
             bits = np.float32(worth(update, cells[j], now, size)).view(np.int32)
             ordered = bits if bits >= 0 else bits ^ int32(MAGNITUDE)
-            count[(ordered >> ALIKE) + BINS // 2] += 1
+            count[(ordered >> IGNORED_BITS) + BINS // 2] += 1
 
 
 @kernel
 def move(cells: Any, into: Any) -> None:
-    """The cells of one table stand in another, which was empty and is large enough."""
+    """Copy the cells of one table into another, which is empty and large enough."""
     mask = uint64(len(into) - 1)
     shift = home_shift(len(into))
     for k in range(len(cells)):
@@ -327,7 +330,7 @@ def weights(
     key: Any,
     weight: Any,
 ) -> int:
-    """How many weights are not zero; those that fit stand in ``key`` and ``weight``."""
+    """Count the weights that are not zero; write as many as fit into ``key`` and ``weight``."""
     n = 0
     for j in range(len(cells)):
         if cells[j].key != 0:
@@ -342,7 +345,7 @@ def weights(
 
 @kernel
 def probes(cells: Any, key: Any) -> int:
-    """How many cells are looked at to find all of ``key``, or to find that they are not there."""
+    """Count the cells that a search for each key looks at."""
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
     n = 0
@@ -358,7 +361,7 @@ def probes(cells: Any, key: Any) -> int:
 
 @kernel
 def values(loss: Any, prediction: Any, label: Any) -> Any:
-    """phi(p, y) for each prediction and label."""
+    """Return phi(p, y) for each prediction and label."""
     out = np.empty(len(prediction))
     for i in range(len(prediction)):
         out[i] = value(loss, prediction[i], label[i])
@@ -375,10 +378,10 @@ def tally(
     weight: float,
     count: Any,
 ) -> tuple[float, float]:
-    """The total loss and its weight with these examples added, in order.
+    """Add the loss and the weight of these examples, in order, to the totals; return both.
 
-    If ``count`` has columns, they are bins of 1 / (1 + exp(-p)), and its rows are for negative and
-    positive labels: each example counts in one.
+    If ``count`` has columns, each example is counted there too: in the row of its label, negative
+    or positive, and the column of its 1 / (1 + exp(-p)).
     """
     n_bins = count.shape[1]
     for i in range(len(prediction)):

@@ -1,80 +1,76 @@
-"""One example at a time: a dict goes through the kernels in one call, without a loop in Python.
+"""The fast path for one example: a dict goes through a kernel in a single call.
 
-The key of a name is a hash of its UTF-8, which CPython has at hand. So compiled code walks through
-the dict by CPython's own functions and hashes each name where it stands. For 70 features that
-takes 2 us. A Python dict from names to keys took 40, and it would remember what the table forgets.
+The key of a name is a hash of its UTF-8, which CPython keeps in the string. So compiled code walks
+through the dict by CPython's own C functions and hashes each name in place: 2 us for 70 features.
+(A Python dict from names to keys took 40 us, and would remember what the table forgets.)
 
-What is not everyday, a strange value say, is left to `Learner.learn`.
+Examples that are not of the usual kind, by an unusual value for instance, are left to
+`Learner.learn`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
-from dwindle._base.system import has_usual_objects
+from dwindle._base.system import has_known_object_layout
 from dwindle._base.text import EQUALS
 from dwindle.engine import cardinality, kernels
 from dwindle.engine.kernels import GOLDEN, ONE, home_shift
 from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, kernel
+from dwindle.jit.interpreted import JIT
 from dwindle.jit.intrinsics import byte, double, prefetch, word
-from dwindle.jit.packed_args import Standing, laid, taken
+from dwindle.jit.packed_args import PackedType, pack, unpack
 
 _typeof: Any = typeof
-_tuple: Any = types.Tuple
 
-# Of CPython's API: an object is known by its address.
+# CPython's C functions, which take the addresses of objects.
 _external: Any = types.ExternalFunction
 _next = _external("PyDict_Next", intc(intp, intp, intp, intp))
 _utf8 = _external("PyUnicode_AsUTF8AndSize", intp(intp, intp))
 _float = _external("PyFloat_AsDouble", float64(intp))
 _error = _external("PyErr_Occurred", intp())
 _clear_error = _external("PyErr_Clear", types.void())
-TYPE = object.__basicsize__ - 8  # where its type stands in an object: that ends what all have
-FLOAT = float.__basicsize__ - 8  # and the number in a float
+TYPE = object.__basicsize__ - 8  # offset of an object's type: the last field of its header
+FLOAT = float.__basicsize__ - 8  # offset of the number in a float
 
-# Dicts whose items are as the walk finds them; none in a Python whose objects look different.
-DICTS = frozenset({dict, Counter, defaultdict} if has_usual_objects() else ())
+# Dicts that PyDict_Next may walk: none without a compiler, or in an unusual build of Python.
+DICTS = frozenset({dict, Counter, defaultdict} if JIT and has_known_object_layout() else ())
 KINDS = (
     *(str, float, int, bool, np.bool_, np.float64, np.float32),
     *(np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8),
 )
 NUMBERS = frozenset(KINDS[1:])
-EXACT = 2**53  # up to here an integer is the same in double precision
-JOINED = 2**14  # bytes of all ``name=text`` of an example
-FITTING = 64  # labels remembered as fitting the loss
+EXACT = 2**53  # up to here every integer is exact in double precision
+JOINED = 2**14  # bytes for all the ``name=text`` of an example
+N_LABELS = 64  # labels that are remembered as accepted by the loss
 
-NEXT, NAME, VALUE, SIZE, START = range(5)  # places in ``ints``; CPython writes to the first four
-LABEL, IMPORTANCE, BASE = range(3)  # in ``floats``
-KEY, SLOT = range(2)  # in ``hashes``
-TEXT, LENGTH, FRESH = range(3)  # in ``places``
-DIVERGED, LEARNED, LEARNED_AND_FULL, STUCK, STRANGE = range(5)  # what became of an example
-
-LEARNS_FROM = int64, float64, float64, int64, int64, int64  # what is given beside the desk
-PREDICTS_FROM = int64, int64
-Given = tuple[Any, ...]
-Learned = tuple[int, int, int, int, float]
-Predicted = tuple[bool, float]
+NEXT, NAME, VALUE, SIZE, START = range(5)  # elements of ``ints``; CPython writes the first four
+LABEL, IMPORTANCE, BASE = range(3)  # elements of ``floats``
+KEY, SLOT = range(2)  # rows of ``hashes``
+TEXT, LENGTH, FRESH = range(3)  # rows of ``places``
+DIVERGED, LEARNED, LEARNED_AND_FULL, NO_ROOM, UNUSUAL = range(5)  # outcomes of `learn_one`
 
 _learn = helper(kernels.learn.function)
 _predict = helper(kernels.predict.function)
 _observe = helper(cardinality.observe)
 
 
-class Desk(NamedTuple):
-    """All that an example is learned with: first what changes while the learning goes on."""
+class Workspace(NamedTuple):
+    """The fixed arguments of `learn_one` and `predict_one`."""
 
     cells: Any
     capacity: int
+    counts: Any  # of the table: features in it, and the most there ever were
+    position: Any
     pulled: Any
     rate: Any
-    n_steps: int
+    n_steps: int  # before the clock's window
     size: float
-    late: Any
-    register: Any
+    pending: Any  # names for the name table
+    register: Any  # of the counter of distinct features
     bias: Any
     constant: float
     normalize: bool
@@ -91,9 +87,16 @@ class Desk(NamedTuple):
     prediction: Any
 
 
+class Packed(NamedTuple):
+    """A workspace and the same in bytes, as kernels take it. It keeps the arrays alive."""
+
+    workspace: Workspace
+    block: bytes
+
+
 @helper
 def _number(value: int, kinds: Any) -> float:
-    """The number that an object is, NaN if it is none of the known kinds."""
+    """Convert the object at an address to a number; NaN if it is of none of the known kinds."""
     kind = word(value + TYPE)
     for k in range(1, len(kinds)):
         if kind == kinds[k]:
@@ -103,16 +106,15 @@ def _number(value: int, kinds: Any) -> float:
 
 
 @helper
-def _read(features: int, desk: Any) -> int:
-    """The features of the dict at an address stand in ``hashes[KEY]`` and ``x``; returns how many.
+def _read(features: int, work: Any) -> int:
+    """Read the dict at an address into ``hashes[KEY]`` and ``x``; return its number of features.
 
-    The name of feature k is ``places[LENGTH, k]`` bytes at the address ``places[TEXT, k]``. If some
-    item is not an everyday name and value, or there is no room for it, it returns -1. The cache
-    lines of its cells are asked for, because what `kernels.learn` asks for are those of examples
-    ahead.
+    The name of feature k is ``places[LENGTH, k]`` bytes at the address ``places[TEXT, k]``. Return
+    -1 if some item is not a usual name and value, or does not fit. Prefetch the features' cells,
+    as `kernels.learn` prefetches only those of later examples.
     """
-    ints, joined, kinds, cells = desk.ints, desk.joined, desk.kinds, desk.cells
-    hashes, x, places = desk.hashes, desk.x, desk.places
+    ints, joined, kinds, cells = work.ints, work.joined, work.kinds, work.cells
+    hashes, x, places = work.hashes, work.x, work.places
     ints_at, joined_at = ints.ctypes.data, joined.ctypes.data
     n, full = 0, 8  # see `key_in_memory`
     shift = home_shift(len(cells))
@@ -157,117 +159,110 @@ def _read(features: int, desk: Any) -> int:
 
 
 @kernel(nogil=False)
-def learn_one(given: Any) -> tuple[int, int, int, int, float]:
-    """`kernels.learn` on the example of a dict; new keys go to ``late`` and ``register`` too.
+def learn_one(features: int, label: float, importance: float, packed: Any) -> tuple[int, float]:
+    """Run `kernels.learn` on the dict at an address; return the outcome and the prediction.
 
-    Returns what became of it, then the clock's ``at``, how many cells of the table are used and
-    how many ever were, and the prediction. After LEARNED_AND_FULL the late names should be written
-    down. A STRANGE example leaves everything as it was, and so does one that is STUCK, for which
-    the table may have no room or the clock is spent: then instead of the prediction there is the
-    number of its features.
+    The clock's position and the table's counts are changed in the workspace, so nothing is lost if
+    an interrupt follows the call. Names of new features go to ``pending``, their keys also to
+    ``register``; after LEARNED_AND_FULL the pending names should be written down.
+
+    UNUSUAL leaves everything as it was. So does NO_ROOM, when the table may have no room for the
+    example or the clock's window is used up: then the second number is that of its features.
     """
-    features, label, importance, at, used, peak, standing = given
-    desk = taken(standing)
+    work = unpack(packed)
     if not (abs(label) <= EXACT and 0.0 <= importance <= EXACT):
-        return STRANGE, at, used, peak, 0.0
-    n = _read(features, desk)
-    late, hashes, places, floats = desk.late, desk.hashes, desk.places, desk.floats
-    n_late, n_bytes = late.waiting
-    if n < 0 or n_late + n > len(late.key) or (n_bytes + places[LENGTH][:n].sum() > len(late.text)):
-        return STRANGE, at, used, peak, 0.0
+        return UNUSUAL, 0.0
+    n = _read(features, work)
+    pending, hashes, places, floats = work.pending, work.hashes, work.places, work.floats
+    n_names, n_bytes = pending.filled
+    if n < 0 or n_names + n > len(pending.key):
+        return UNUSUAL, 0.0
+    if n_bytes + places[LENGTH][:n].sum() > len(pending.text):
+        return UNUSUAL, 0.0
     floats[LABEL], floats[IMPORTANCE] = label, importance
+    at, used = work.position[0], work.counts[0]
     done, then, n_fresh = _learn(
-        0, desk.ints[START:], hashes[KEY][:n], desk.x, floats[LABEL:IMPORTANCE],
-        floats[IMPORTANCE:BASE], floats[BASE:], desk.n_steps, at, desk.rate, desk.pulled, desk.size,
-        desk.cells, desk.capacity - used, desk.bias, desk.constant, desk.normalize, desk.loss,
-        desk.shrinkage, desk.update, hashes[SLOT], places[FRESH], desk.prediction,
+        0, work.ints[START:], hashes[KEY][:n], work.x, floats[LABEL:IMPORTANCE],
+        floats[IMPORTANCE:BASE], floats[BASE:], work.n_steps, at, work.rate, work.pulled, work.size,
+        work.cells, work.capacity - used, work.bias, work.constant, work.normalize, work.loss,
+        work.shrinkage, work.update, hashes[SLOT], places[FRESH], work.prediction,
     )  # fmt: skip
     if done == 0 and then == at:
-        return STUCK, at, used, peak, float(n)
+        return NO_ROOM, float(n)
     for f in range(n_fresh):
         k = places[FRESH, f]
-        late.key[n_late + f] = hashes[KEY, k]
-        late.size[n_late + f] = places[LENGTH, k]
+        pending.key[n_names + f] = hashes[KEY, k]
+        pending.size[n_names + f] = places[LENGTH, k]
         for i in range(places[LENGTH, k]):
-            late.text[n_bytes + i] = byte(places[TEXT, k] + i)
+            pending.text[n_bytes + i] = byte(places[TEXT, k] + i)
         n_bytes += places[LENGTH, k]
-    became = LEARNED if done == 1 else DIVERGED
+    outcome = LEARNED if done == 1 else DIVERGED
+    work.position[0] = then
     if n_fresh > 0:
-        _observe(desk.register, late.key[n_late : n_late + n_fresh])
-        n_late += n_fresh
-        late.waiting[0], late.waiting[1] = n_late, n_bytes
-        used += n_fresh
-        full = n_late + len(desk.x) > len(late.key) or 2 * n_bytes > len(late.text)
-        if full and became == LEARNED:
-            became = LEARNED_AND_FULL
-    return became, then, used, max(used, peak), desk.prediction[0]
+        _observe(work.register, pending.key[n_names : n_names + n_fresh])
+        n_names += n_fresh
+        pending.filled[0], pending.filled[1] = n_names, n_bytes
+        work.counts[0] = used + n_fresh
+        work.counts[1] = max(used + n_fresh, work.counts[1])
+        full = n_names + len(work.x) > len(pending.key) or 2 * n_bytes > len(pending.text)
+        if full and outcome == LEARNED:
+            outcome = LEARNED_AND_FULL
+    return outcome, work.prediction[0]
 
 
 @kernel(nogil=False)
-def predict_one(given: Any) -> tuple[bool, float]:
-    """Whether the dict is an everyday example, and if so what `kernels.predict` says of it."""
-    features, at, standing = given
-    desk = taken(standing)
-    n = _read(features, desk)
+def predict_one(features: int, packed: Any) -> tuple[bool, float]:
+    """Run `kernels.predict` on the dict at an address; return if it is usual, and the score."""
+    work = unpack(packed)
+    n = _read(features, work)
     if n < 0:
         return False, 0.0
+    at = work.position[0]
     _predict(
-        desk.ints[START:], desk.hashes[KEY][:n], desk.x, desk.floats[BASE:], desk.pulled[at],
-        desk.size, desk.n_steps + at, desk.cells, desk.bias, desk.constant, desk.normalize,
-        desk.shrinkage, desk.update, desk.prediction,
+        work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[BASE:], work.pulled[at],
+        work.size, work.n_steps + at, work.cells, work.bias, work.constant, work.normalize,
+        work.shrinkage, work.update, work.prediction,
     )  # fmt: skip
-    return True, desk.prediction[0]
+    return True, work.prediction[0]
 
 
-def asked(code: Callable[[Given], Any]) -> Any:
-    """Code that is called as ``it[given]``.
+class FastPath:
+    """The workspace of one learner's `learn_one` and `predict_one`, and their machine code.
 
-    Python takes an interrupt where a call ends, but not where a lookup does. So what the code tells
-    is kept if it is stored in the same statement. It takes less time than a call, too.
-    """
-    return type("Asked", (), {"__getitem__": staticmethod(code)})()
-
-
-class Laid(NamedTuple):
-    """A desk as kernels find it, in ``words``. It keeps alive what they point to."""
-
-    desk: Desk
-    words: bytes
-
-
-class One:
-    """The desk for an example, and the kernels for it. ``fitting`` labels fit the loss.
-
-    What an example leaves on the desk does not outlast its call, and the kernels keep the
+    Nothing that an example leaves in the workspace outlasts the call, and the kernels keep the
     interpreter's lock: so threads may share it.
+
+    ``learn`` and ``predict`` are None until there is machine code; then they are classes with the
+    code as their ``run``. (Tools that measure an object by all it refers to, as River does, skip
+    classes; from a compiled function they would walk through all of Numba.)
     """
 
-    def __init__(self, made_of: tuple[Any, ...]) -> None:
-        self._made_of = made_of
-        self._laid: Laid | None = None
-        self.learn: Mapping[Given, Learned] | None = None  # until there is code for it
-        self.predict: Mapping[Given, Predicted] | None = None
-        self._accepts = getattr(made_of[-3], "accepts", None)
-        self.fitting: set[float] = set()
+    def __init__(self, fixed: tuple[Any, ...]) -> None:
+        self._fixed = fixed  # the workspace from ``bias`` to ``update``
+        self._packed: Packed | None = None
+        self.learn: Any = None
+        self.predict: Any = None
+        self._accepts = getattr(fixed[-3], "accepts", None)
+        self.labels: set[float] = set()  # some that the loss accepts
         self.make_room(64)
 
-    def able_to_learn(self, clock: Any, table: Any) -> Mapping[Given, Learned]:
-        """There is code for ``learn``, which is returned."""
-        self.learn = self._asked(learn_one, LEARNS_FROM, clock, table)
+    def compile_learn(self, clock: Any, table: Any) -> Any:
+        """Make ``learn``."""
+        self.learn = self._compiled(learn_one, (int64, float64, float64), clock, table)
         return self.learn
 
-    def able_to_predict(self, clock: Any, table: Any) -> Mapping[Given, Predicted]:
-        """There is code for ``predict``, which is returned."""
-        self.predict = self._asked(predict_one, PREDICTS_FROM, clock, table)
+    def compile_predict(self, clock: Any, table: Any) -> Any:
+        """Make ``predict``."""
+        self.predict = self._compiled(predict_one, (int64,), clock, table)
         return self.predict
 
-    def _asked(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> Any:
-        made: Any = kernel.of(*self._made_of[-3:])
-        desk = Standing(_typeof(self.laid(clock, table).desk))
-        return asked(made.compile((_tuple((*kinds, desk)),)))
+    def _compiled(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> type:
+        packed = PackedType(_typeof(self.packed(clock, table).workspace))
+        code = kernel.of(*self._fixed[-3:]).compile((*kinds, packed))
+        return type("MachineCode", (), {"run": staticmethod(code)})
 
     def make_room(self, n: int) -> None:
-        """For n features."""
+        """Make room for examples of n features."""
         self._scratch = (
             np.zeros(START + 2, np.int64),
             np.empty(JOINED, np.uint8),
@@ -279,42 +274,40 @@ class One:
             np.zeros(1),
         )
         self.room = n
-        self._laid = None
+        self._packed = None
 
-    def laid(self, clock: Any, table: Any) -> Laid:
-        """The desk with this clock and table, laid anew if some array is another than before.
+    def packed(self, clock: Any, table: Any) -> Packed:
+        """Return the packed workspace, made anew if clock or table have other arrays than before.
 
-        It is looked at last and without a call, at which another thread might go on and change it.
+        The comparison comes last and calls nothing: at a call another thread might change them.
         """
         while True:
-            found = self._laid
+            found = self._packed
             if found is not None:
-                desk = found.desk
+                work = found.workspace
                 if (
-                    desk.pulled is clock.pulled
-                    and desk.cells is table.cells
-                    and desk.late is table.names.late
-                    and desk.register is table.seen.register
+                    work.position is clock.position
+                    and work.cells is table.cells
+                    and work.pending is table.names.pending
+                    and work.register is table.seen.register
                 ):
                     return found
-            self._laid = self._lay(clock, table)
+            state: tuple[Any, ...] = (
+                *(table.cells, table.capacity, table.counts, clock.position, clock.pulled),
+                *(clock.rate, clock.before, clock.size, table.names.pending, table.seen.register),
+            )
+            work = Workspace._make((*state, *self._fixed, *self._scratch))
+            self._packed = Packed(work, pack(work))
 
-    def _lay(self, clock: Any, table: Any) -> Laid:
-        desk = Desk(
-            *(table.cells, table.capacity, clock.pulled, clock.rate, clock.before, clock.size),
-            *(table.names.late, table.seen.register, *self._made_of, *self._scratch),
-        )
-        return Laid(desk, laid(desk))
-
-    def fits(self, label: float) -> bool:
+    def accepts(self, label: float) -> bool:
         """Whether the loss is defined for the label."""
-        if label in self.fitting:
+        if label in self.labels:
             return True
         if not abs(label) <= EXACT:
             return False
         if self._accepts is not None and not self._accepts(np.array([label], np.float32)).all():
             return False
-        if len(self.fitting) >= FITTING:
-            self.fitting.clear()
-        self.fitting.add(label)
+        if len(self.labels) >= N_LABELS:
+            self.labels.clear()
+        self.labels.add(label)
         return True

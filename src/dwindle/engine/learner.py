@@ -9,21 +9,29 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import exact, from_recipe, json_number, recipe, require
+from dwindle._base.dispatch import exact, from_recipe, json_number, recipe
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.losses import Logistic, has_probabilities, link, slope, value
+from dwindle.algorithm.losses import Logistic, has_probabilities, link
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Truncation, lags, shrink
-from dwindle.algorithm.updates import FTRL, RDA, Adaptive, settle, squared, step, usual_rate, worth
+from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.updates import Adaptive, default_learning_rate
 from dwindle.engine import kernels
-from dwindle.engine.budget import Cut
-from dwindle.engine.cardinality import Distinct
+from dwindle.engine.budget import Eviction
+from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
-from dwindle.engine.learn_one import DICTS, DIVERGED, LEARNED, LEARNED_AND_FULL, NUMBERS, STUCK, One
+from dwindle.engine.learn_one import (
+    DICTS,
+    DIVERGED,
+    LEARNED,
+    LEARNED_AND_FULL,
+    NO_ROOM,
+    NUMBERS,
+    FastPath,
+)
 from dwindle.engine.table import Table, empty_cells
-from dwindle.engine.validation import check_budget, check_labels, check_settings
+from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import shown
 
@@ -67,13 +75,9 @@ class Learner:
         normalize: bool = False,
         max_live: int | None = None,
     ) -> None:
-        require(loss, "a loss", value, slope)
-        require(shrinkage, "a shrinkage", shrink, lags)
-        require(update, "an update", settle, step, squared, worth)
-        rate = usual_rate(update) if learning_rate is None else learning_rate
-        schedule = exact(rate if isinstance(rate, Schedule) else Schedule(float(rate)))
-        check_settings(loss, shrinkage, update, schedule)
-        check_budget(max_live, shrinkage, update)
+        rate = default_learning_rate(update) if learning_rate is None else learning_rate
+        schedule = exact(Schedule.of(rate))
+        check_settings(loss, shrinkage, update, schedule, max_live)
         self.loss = exact(loss)
         self.shrinkage = exact(shrinkage)
         self.update = exact(update)
@@ -85,13 +89,9 @@ class Learner:
         self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
         self.table = Table(self.shrinkage, self.update, self.clock, max_live)
         self.bias = empty_cells(self.update, 1)
-        self._learn = kernels.learn.of(self.loss, self.shrinkage, self.update)
-        self._predict = kernels.predict.of(self.shrinkage, self.update)
-        self._made_of = (
-            *(self.bias, float(intercept), normalize),
-            *(self.loss, self.shrinkage, self.update),
-        )
-        self._one = One(self._made_of)
+        ingredients = self.loss, self.shrinkage, self.update
+        self._fixed = self.bias, float(intercept), normalize, *ingredients
+        self._fast = FastPath(self._fixed)
 
     def __repr__(self) -> str:
         budget = "" if self.max_live is None else f", max_live={self.max_live}"
@@ -118,14 +118,14 @@ class Learner:
         each time that it was seen, up to 10, and each unit of its squared gradients. Nothing, if
         none ever had to go.
         """
-        _, steps, least = self.table.last_cut
+        _, steps, least = self.table.last_eviction
         if not steps:
             return {}
-        if isinstance(self.update, FTRL | RDA):
-            return {"absence": self.shrinkage.truncate_every / least} if least > 0.0 else {}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
-        felt = max(least, 0.0) / (float(rate) * steps)
-        return {"gravity": float(getattr(self.shrinkage, "gravity", 0.0)) + felt}
+        report: dict[str, float] = self.update.eviction_report(
+            self.shrinkage, float(rate), steps, least
+        )
+        return report
 
     @property
     def intercept(self) -> float:
@@ -181,47 +181,47 @@ class Learner:
     ) -> int:
         """Learn from example i on, up to where the kernel needs help; returns where that is."""
         clock, table = self.clock, self.table
-        i, clock.at, n_fresh = self._learn(
+        i, clock.at, n_fresh = kernels.learn(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
-            *(table.cells, table.room, *self._made_of, slots, fresh, prediction),
+            *(table.cells, table.room, *self._fixed, slots, fresh, prediction),
         )
         table.enter(batch, fresh[:n_fresh])
         if i < batch.n_examples:
             if not np.isfinite(prediction[i]):
                 raise self._diverged(prediction[i], i)
-            self._make_way(int(batch.start[i + 1] - batch.start[i]))
+            self._make_room(int(batch.start[i + 1] - batch.start[i]))
         return i
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
-        """Predict, then learn from, one example; returns the prediction."""
-        one, clock, table = self._one, self.clock, self.table
+        """Predict, then learn from, one example; return the prediction."""
+        fast, clock, table = self._fast, self.clock, self.table
         numbers = type(label) in NUMBERS and type(importance) in NUMBERS
-        if numbers and type(features) in DICTS and (label in one.fitting or one.fits(label)):
-            if len(features) > one.room:
-                one.make_room(2 * len(features))
-                table.names.expect(one.room)
-            learn = one.learn or one.able_to_learn(clock, table)
-            place = id(features)  # after a call, and not from here on, another thread may go on
-            laid = one.laid(clock, table)
-            now = place, label, importance, clock.at, table.used, table.peak, laid.words
-            became, clock.at, table.used, table.peak, p = learn[now]
-            if became == LEARNED:
+        if numbers and type(features) in DICTS and (label in fast.labels or fast.accepts(label)):
+            if len(features) > fast.room:
+                fast.make_room(2 * len(features))
+                table.names.expect(fast.room)
+            code = fast.learn or fast.compile_learn(clock, table)
+            address = id(features)  # no thread may switch after `packed`, as it might at a call
+            packed = fast.packed(clock, table)
+            outcome, p = code.run(address, label, importance, packed.block)
+            if outcome == LEARNED:
                 return p
-            if became == LEARNED_AND_FULL:
-                table.names.expect(one.room)
+            if outcome == LEARNED_AND_FULL:
+                table.names.expect(fast.room)
                 return p
-            if became == DIVERGED:
+            if outcome == DIVERGED:
                 raise self._diverged(p, 0)
-            if became == STUCK and p <= table.max_live:
-                self._make_way(int(p))
+            if outcome == NO_ROOM and p <= table.max_live:
+                self._make_room(int(p))
                 return self.learn_one(features, label, importance)
+            table.names.expect(fast.room)
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
 
-    def _make_way(self, n: int) -> None:
-        """For an example of n features, that could not be learned from as things stood.
+    def _make_room(self, n: int) -> None:
+        """Make room for an example of n features, in the clock or in the table.
 
-        Only then does the clock go on: so no prediction depends on where a batch ended.
+        Only now does the clock open a window: so no prediction depends on where a batch ended.
         """
         with Held():
             if self.clock.spent:
@@ -234,15 +234,15 @@ class Learner:
         return self._predicted(batch, constant=self.has_intercept, normalize=self.normalize)
 
     def predict_one(self, features: Features) -> float:
-        """The prediction for one example; changes nothing."""
-        one, clock, table = self._one, self.clock, self.table
+        """Predict one example; changes nothing."""
+        fast, clock, table = self._fast, self.clock, self.table
         if type(features) in DICTS:
-            if len(features) > one.room:
-                one.make_room(2 * len(features))
-            predict = one.predict or one.able_to_predict(clock, table)
-            place = id(features)  # as in `learn_one`
-            laid = one.laid(clock, table)
-            predicted, p = predict[place, clock.at, laid.words]
+            if len(features) > fast.room:
+                fast.make_room(2 * len(features))
+            code = fast.predict or fast.compile_predict(clock, table)
+            address = id(features)  # as in `learn_one`
+            packed = fast.packed(clock, table)
+            predicted, p = code.run(address, packed.block)
             if predicted:
                 return p
         return float(self.predict(Batch.from_dicts([features]))[0])
@@ -251,7 +251,9 @@ class Learner:
         """The probability of each label of one example, -1 and 1; changes nothing."""
         if not has_probabilities(self.loss):
             name = type(self.loss).__name__
-            raise DataError(f"probabilities need a learner with logistic loss, not {name}")
+            raise DataError(
+                f"probabilities need a loss of two classes with a link, as Logistic; not {name}"
+            )
         positive = link(self.loss, self.predict_one(features))
         return {-1: 1.0 - positive, 1: positive}
 
@@ -298,12 +300,12 @@ class Learner:
             rested.cooldown(n_steps)
             yield rested
             return
-        stood = vars(self.clock).copy()
+        before = vars(self.clock) | {"position": self.clock.position.copy()}
         self.cooldown(n_steps)
         try:
             yield self
         finally:
-            vars(self.clock).update(stood)
+            vars(self.clock).update(before)
 
     def sweep(self) -> None:
         """Forget the features whose weight has come to zero, and make their room free for others.
@@ -360,14 +362,14 @@ class Learner:
         table = self.table
         full = table.cells[table.cells["key"] != 0]
         key = full["key"] - np.uint64(1)
-        fields = [name for name in full.dtype.names if name != "key"]
+        fields = ["weight", *(name for name in full.dtype.names if name not in {"key", "weight"})]
         return {
             "settings": self.settings(),
             "intercept": {name: json_number(self.bias[name][0]) for name in fields},
             "clock": self.clock.state,
             "n_cells": len(table.cells),
             "peak": table.peak,
-            "last_cut": list(table.last_cut),
+            "last_cut": list(table.last_eviction),
             "seen": table.seen.packed(),
             "cells": {"id": key} | {name: full[name] for name in fields},
             "names": table.names.of(key),
@@ -387,8 +389,8 @@ class Learner:
         for name in rows.dtype.names:
             rows[name] = key + np.uint64(1) if name == "key" else state["cells"][name]
         table.fill(rows, state["n_cells"])
-        table.peak, table.seen = state["peak"], Distinct.unpacked(state["seen"])
-        table.last_cut = Cut(*state.get("last_cut", ()))
+        table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
+        table.last_eviction = Eviction(*state.get("last_cut", ()))
         table.names.enter(key, state["names"], np.arange(len(key)))
         for name, number in state["intercept"].items():
             self.bias[name] = float(number)
@@ -407,21 +409,11 @@ class Learner:
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """With or without the intercept."""
         prediction = np.empty(batch.n_examples)
-        self._predict(
-            batch.start,
-            batch.key,
-            batch.x,
-            _base(batch),
-            self.clock.now,
-            self.clock.size,
-            self.clock.n_steps,
-            self.table.cells,
-            self.bias,
-            float(constant),
-            normalize,
-            self.shrinkage,
-            self.update,
-            prediction,
+        clock = self.clock
+        kernels.predict(
+            *(batch.start, batch.key, batch.x, _base(batch)),
+            *(clock.now, clock.size, clock.n_steps, self.table.cells, self.bias),
+            *(float(constant), normalize, self.shrinkage, self.update, prediction),
         )
         return prediction
 

@@ -1,4 +1,4 @@
-"""The names of live features, and of no others."""
+"""The names of live features; those of other features are forgotten."""
 
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -10,151 +10,150 @@ from numpy.typing import NDArray
 
 from dwindle._base.interrupts import Held
 from dwindle._base.threads import Worker
-from dwindle.engine.kernels import GOLDEN, LAST_SIX, ONE, SIX, Living, home_shift
+from dwindle.engine.kernels import GOLDEN, LAST_SIX, ONE, SIX, BloomFilter, home_shift
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
 
-DIGITS = 19  # as many as every number of 64 bits may have
-LATE = 1024  # names, of 32 bytes each, that may wait until many are written down at once
+DIGITS = 19  # a decimal of so many digits always fits into 64 bits
+PENDING = 1024  # names, of 32 bytes on average, that a kernel may leave to be written down
 ZERO = ord("0")
-BATCHES = 2  # whose names wait
-FEW = 2**14  # names that take no longer to spell than to hand to another thread
-SLACK = 1.5  # names that are remembered, to those that are needed, before the others are forgotten
+BATCHES = 2  # that may wait for their names to be read
+FEW = 2**14  # names that take no longer to read than to hand to another thread
+SLACK = 1.5  # the ratio of names kept to names needed at which the others are forgotten
 
 
-class Late(NamedTuple):
-    """Names that a kernel leaves to be written down: how many are ``waiting``, and their bytes."""
+class PendingNames(NamedTuple):
+    """Names that a kernel leaves to be written down; ``filled`` counts them and their bytes."""
 
-    waiting: NDArray[np.int64]
+    filled: NDArray[np.int64]
     key: NDArray[np.uint64]
     size: NDArray[np.int64]
     text: NDArray[np.uint8]
 
     @classmethod
-    def room_for(cls, n: int) -> "Late":
-        """Space for n names."""
+    def room_for(cls, n: int) -> "PendingNames":
+        """Make room for n names."""
         key, size, text = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(32 * n, np.uint8)
         return cls(np.zeros(2, np.int64), key, size, text)
 
 
-class Waiting(NamedTuple):
-    """New features of a batch, whose names stand in the batch at the places ``where``."""
+class UnreadNames(NamedTuple):
+    """New features of a batch, whose names are those at the places ``where`` of ``names``."""
 
     key: NDArray[np.uint64]
     names: Sequence[str]
     where: NDArray[np.int64]
 
-    def among(self, living: Living) -> "Waiting":
-        """Those that live."""
-        kept = _among(living, self.key)
-        return Waiting(self.key[kept], self.names, self.where[kept])
+    def among(self, live: BloomFilter) -> "UnreadNames":
+        """Return those of live features."""
+        kept = _among(live, self.key)
+        return UnreadNames(self.key[kept], self.names, self.where[kept])
 
 
-class Names:
-    """Names by key. A key without a name is called by its number, which for a column is its name.
+class NameTable:
+    """Names by key. A key without a name goes by its number, which is the name of a column.
 
-    A name is the feature's, with its namespace and a NUL before it unless that is the default one.
-    All of them stand in one text, so that a name costs its bytes and 12 more.
+    A name that is not in the default namespace begins with its namespace and a NUL. All names are
+    in one text, so that each takes its bytes and 12 more.
 
-    Names are spelled late and on a thread of their own: where many features die young, most need
-    not be, and learning does not wait for the others. A sweep looks after the names of earlier
-    batches; without one, so many batches wait.
+    Names are read late, and by a thread of their own: where many features die young, most names
+    are never needed, and learning does not wait for the others. A sweep reads the names of earlier
+    batches; without one, a batch waits for its names to be read until `BATCHES` others followed.
     """
 
     def __init__(self) -> None:
         self._key = _Growing(np.uint64)
         self._size = _Growing(np.uint32)
         self._text = _Growing(np.uint8)
-        self._waiting: list[list[Waiting]] = []  # batch by batch
+        self._unread: list[list[UnreadNames]] = []  # batch by batch
         self._aside = Worker()
-        self._lock = Lock()  # for who asks
-        self.late = Late.room_for(LATE)
+        self._lock = Lock()  # held while names are looked up
+        self.pending = PendingNames.room_for(PENDING)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """The keys that have a name, those of all live features and some others."""
+        """The keys that have a name: those of all live features, and some others."""
         with self._lock, Held():
             self._aside.wait()
-            self._write_down_waiting(self._waiting)
-            self._waiting = []
-            self._write_down_late()
+            self._read(self._unread)
+            self._unread = []
+            self._write_pending()
             return self._key.filled
 
     def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
         """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
         if len(where):
-            new = Waiting(keys[where].astype(np.uint64), names, where.copy())
-            if not hasattr(names, "spelled"):  # a list, say, that may be another when they are read
-                those = tuple(names[k] for k in where.tolist())
-                new = Waiting(new.key, those, np.arange(len(those)))
-                names = those
-            if self._waiting and self._waiting[-1][-1].names is names:
-                self._waiting[-1].append(new)
+            new = UnreadNames(keys[where].astype(np.uint64), names, where.copy())
+            if not hasattr(names, "spelled"):  # a list, for instance, which may change until then
+                names = tuple(names[k] for k in where.tolist())
+                new = UnreadNames(new.key, names, np.arange(len(names)))
+            if self._unread and self._unread[-1][-1].names is names:
+                self._unread[-1].append(new)
             else:
-                self._waiting.append([new])
-            if len(self._waiting) > BATCHES:
-                first = [self._waiting.pop(0)]
-                self._do(_count(first), self._write_down_waiting, first)
+                self._unread.append([new])
+            if len(self._unread) > BATCHES:
+                first = [self._unread.pop(0)]
+                self._do(_count(first), self._read, first)
 
-    def sweep(self, living: Living, n_living: int) -> None:
-        """Forget names of keys that are not among the ``living``."""
-        if self.late.waiting[0]:
+    def sweep(self, live: BloomFilter, n_live: int) -> None:
+        """Forget the names of keys that are not among the ``live`` ones."""
+        if self.pending.filled[0]:
             self._aside.wait()
-            self._write_down_late()
-        old, self._waiting = self._waiting[:-1], self._waiting[-1:]
-        self._waiting = [[each.among(living) for each in batch] for batch in self._waiting]
+            self._write_pending()
+        old, self._unread = self._unread[:-1], self._unread[-1:]
+        self._unread = [[each.among(live) for each in batch] for batch in self._unread]
         n = _count(old) + len(self._key.filled)
-        if old or n > SLACK * n_living:
-            self._do(n, self._swept, old, living, n_living)
+        if old or n > SLACK * n_live:
+            self._do(n, self._swept, old, live, n_live)
 
     def _do(self, n: int, work: Callable[..., None], *given: Any) -> None:
-        """Here and now if it is about few names, else by the other thread."""
+        """Do the work on n names at once if they are few, else in the other thread."""
         if n < FEW and self._aside.idle:
             work(*given)
         else:
             self._aside.do(work, *given)
 
-    def _swept(self, waiting: list[list[Waiting]], living: Living, n_living: int) -> None:
-        self._write_down_waiting([[each.among(living) for each in batch] for batch in waiting])
-        if len(self._key.filled) > SLACK * n_living:
-            self._keep(_among(living, self._key.filled))
-        if len(self._key.filled) > SLACK * n_living:
-            key = self._key.filled  # some that came and went have their names many times
+    def _swept(self, unread: list[list[UnreadNames]], live: BloomFilter, n_live: int) -> None:
+        self._read([[each.among(live) for each in batch] for batch in unread])
+        if len(self._key.filled) > SLACK * n_live:
+            self._keep(_among(live, self._key.filled))
+        if len(self._key.filled) > SLACK * n_live:
+            key = self._key.filled  # features that came and went several times have several names
             self._keep(_places(key, key) == np.arange(len(key)))
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         """Forget all other names."""
         n, n_bytes = _close_up(self._key.filled, self._size.filled, self._text.filled, kept)
-        self._key.cut(n)
-        self._size.cut(n)
-        self._text.cut(n_bytes)
+        self._key.truncate(n)
+        self._size.truncate(n)
+        self._text.truncate(n_bytes)
 
-    def _write_down_waiting(self, waiting: list[list[Waiting]]) -> None:
-        for batch in waiting:
+    def _read(self, unread: list[list[UnreadNames]]) -> None:
+        for batch in unread:
             for key, names, where in batch:
-                self._write_down(key, *spelled(names, where))
+                self._write(key, *spelled(names, where))
 
     def expect(self, n: int) -> None:
-        """There is room for so many late names."""
-        waiting, n_bytes = self.late.waiting.tolist()
-        if waiting + n > len(self.late.key) or 2 * n_bytes > len(self.late.text):
+        """Make room for n pending names."""
+        n_names, n_bytes = self.pending.filled.tolist()
+        if n_names + n > len(self.pending.key) or 2 * n_bytes > len(self.pending.text):
             self._aside.wait()
-            self._write_down_late()
-        if n > len(self.late.key):
-            self.late = Late.room_for(2 * n)
+            self._write_pending()
+        if n > len(self.pending.key):
+            self.pending = PendingNames.room_for(2 * n)
 
-    def _write_down_late(self) -> None:
-        n, n_bytes = self.late.waiting.tolist()
+    def _write_pending(self) -> None:
+        n, n_bytes = self.pending.filled.tolist()
         if n:
             bound = np.zeros(n + 1, np.int64)
-            np.cumsum(self.late.size[:n], out=bound[1:])
-            self._write_down(self.late.key[:n], bound, self.late.text[:n_bytes])
-            self.late.waiting[:] = 0
+            np.cumsum(self.pending.size[:n], out=bound[1:])
+            self._write(self.pending.key[:n], bound, self.pending.text[:n_bytes])
+            self.pending.filled[:] = 0
 
-    def _write_down(
+    def _write(
         self, key: NDArray[np.uint64], bound: NDArray[np.int64], text: NDArray[np.uint8]
     ) -> None:
         kept = _has_text(key, bound, text)
@@ -166,7 +165,7 @@ class Names:
             all_of.append(more)
 
     def of(self, keys: NDArray[np.uint64]) -> Text:
-        """The name of each key."""
+        """Return the name of each key."""
         place = _places(self.keys, np.ascontiguousarray(keys))
         has_none = np.flatnonzero(place < 0)
         numbers = Text.of([str(key) for key in keys[has_none].tolist()])
@@ -182,8 +181,8 @@ class Names:
         return Text(*cut(text, begin, length))
 
 
-def _count(waiting: list[list[Waiting]]) -> int:
-    return sum(len(each.key) for batch in waiting for each in batch)
+def _count(unread: list[list[UnreadNames]]) -> int:
+    return sum(len(each.key) for batch in unread for each in batch)
 
 
 class _Growing:
@@ -195,7 +194,7 @@ class _Growing:
 
     @property
     def filled(self) -> NDArray[Any]:
-        """What was appended."""
+        """The elements appended so far."""
         return self._room[: self._used]
 
     def append(self, more: NDArray[Any]) -> None:
@@ -207,14 +206,14 @@ class _Growing:
         self._room[self._used : needed] = more
         self._used = needed
 
-    def cut(self, n: int) -> None:
-        """Only the first n of them are left."""
+    def truncate(self, n: int) -> None:
+        """Keep only the first n."""
         self._used = n
 
 
 @kernel
 def _has_text(key: Any, bound: Any, text: Any) -> Any:
-    """Which names must be remembered: all but those that are their own keys, in decimal."""
+    """Tell which names must be kept: all but those that are their own keys, in decimal."""
     kept = np.ones(len(key), np.bool_)
     for w in range(len(key)):
         n = bound[w + 1] - bound[w]
@@ -232,24 +231,24 @@ def _has_text(key: Any, bound: Any, text: Any) -> Any:
 
 
 @kernel
-def _among(living: Any, key: Any) -> Any:
-    """Which of these keys are living; of those that are not, it says so of some."""
-    shift = home_shift(len(living.bits) * 64)
+def _among(live: Any, key: Any) -> Any:
+    """Tell which keys are in a Bloom filter; some may be found there that are not live."""
+    shift = home_shift(len(live.bits) * 64)
     found = np.empty(len(key), np.bool_)
     for k in range(len(key)):
-        h = (((key[k] + ONE) ^ living.salt) * GOLDEN) >> shift
-        found[k] = (living.bits[h >> SIX] >> (h & LAST_SIX)) & ONE
+        h = (((key[k] + ONE) ^ live.salt) * GOLDEN) >> shift
+        found[k] = (live.bits[h >> SIX] >> (h & LAST_SIX)) & ONE
     return found
 
 
 @kernel
 def _places(known: Any, keys: Any) -> Any:
-    """Where each of these keys first is among the known ones; -1 if it is not."""
+    """Find each of ``keys`` among the ``known`` ones: its first place, or -1."""
     n_places = 2
     while n_places < 2 * len(known):
         n_places *= 2
     shift, mask = home_shift(n_places), uint64(n_places - 1)
-    index = np.zeros(n_places, np.uint32)  # their places plus one, by open addressing
+    index = np.zeros(n_places, np.uint32)  # places plus one, by open addressing
     for k in range(len(known)):
         j = (known[k] * GOLDEN) >> shift
         while index[j] != 0 and known[index[j] - 1] != known[k]:
@@ -267,7 +266,7 @@ def _places(known: Any, keys: Any) -> Any:
 
 @kernel
 def _close_up(key: Any, size: Any, text: Any, kept: Any) -> tuple[int, int]:
-    """The names that are kept stand at the front; returns how many they are, and their bytes."""
+    """Move the names that are kept to the front; return their number and their bytes."""
     n, to, begin = 0, 0, 0
     for w in range(len(kept)):
         end = begin + size[w]

@@ -1,4 +1,4 @@
-"""The table of live features: it holds the features alive, not those ever seen."""
+"""The table of live features: a hash table of cells that forgets features whose weight is zero."""
 
 from typing import Any
 
@@ -6,49 +6,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.algorithm.clock import Clock
+from dwindle.algorithm.shrinkage import Shrinkage
+from dwindle.algorithm.updates import Update
 from dwindle.engine import kernels
-from dwindle.engine.budget import KEPT, Cut, edge
-from dwindle.engine.cardinality import Distinct
-from dwindle.engine.name_table import Names
+from dwindle.engine.budget import KEPT, Eviction, least_worth
+from dwindle.engine.cardinality import DistinctCounter
+from dwindle.engine.name_table import NameTable
 from dwindle.features.batch import Batch
 
 SMALLEST = 1024  # cells of a new table
 CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes
-# The share of the cells that may be full. A roomy table is faster, a large one should not be larger
-# than it must; see benchmarks/growth.py.
-ROOMY, DENSE = 0.5, 0.75
+# The share of the cells that may be full. A sparse table is faster, but a large one should not take
+# more memory than it must; see benchmarks/growth.py.
+SPARSE, DENSE = 0.5, 0.75
 LARGE = 2**18  # cells
 UNBOUNDED = 2**62  # features
 
 
 class Table:
-    """Cells by key, with the names of the features in them.
+    """Cells by key, and the names of the features in them.
 
-    ``used`` cells are full, some perhaps with a weight that has come to zero unnoticed. Only when
-    the table is about to run full is it swept, and only if more than half of what it may hold is
-    still alive does it double: so a sweep visits a bounded number of cells per feature entered.
+    Some of the ``used`` cells may have a weight that has come to zero unnoticed. The table is swept
+    only when it is about to run full, and doubles only if more than half of what it may hold is
+    still alive: so a sweep visits a bounded number of cells per feature entered.
 
     It never holds more than ``max_live`` features: see `budget`.
     """
 
     def __init__(
-        self, shrinkage: Any, update: Any, clock: Clock, max_live: int | None = None
+        self, shrinkage: Shrinkage, update: Update, clock: Clock, max_live: int | None = None
     ) -> None:
         self.max_live = UNBOUNDED if max_live is None else max_live
-        self.last_cut = Cut()
+        self.last_eviction = Eviction()
         self.shrinkage = shrinkage
         self.update = update
         self.clock = clock
-        self._hold(empty_cells(update, SMALLEST))
-        self.names = Names()
-        self.seen = Distinct()  # features that ever entered
-        self.used = 0
-        self.peak = 0  # the most features the table ever held at once
-        self._sweep = kernels.sweep.of(shrinkage, update)
-        self._move = kernels.move.of(update)
-        self._settle_all = kernels.settle_all.of(shrinkage, update)
-        self._weights = kernels.weights.of(shrinkage, update)
-        self._count_by_worth = kernels.count_by_worth.of(update)
+        self._set_cells(empty_cells(update, SMALLEST))
+        self.names = NameTable()
+        self.seen = DistinctCounter()  # of all features that ever entered
+        self.counts = np.zeros(2, np.int64)  # `used` and `peak`, where kernels can change them
+
+    @property
+    def used(self) -> int:
+        """The number of features in the table."""
+        return int(self.counts[0])
+
+    @used.setter
+    def used(self, n: int) -> None:
+        self.counts[0] = n
+
+    @property
+    def peak(self) -> int:
+        """The most features that were ever in the table at once."""
+        return int(self.counts[1])
+
+    @peak.setter
+    def peak(self, n: int) -> None:
+        self.counts[1] = n
 
     @property
     def room(self) -> int:
@@ -56,21 +70,17 @@ class Table:
         return self.capacity - self.used
 
     def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
-        """The features at these places of the batch have been given cells."""
-        self.entered(len(fresh))
+        """Take note of features that a kernel gave cells: those at these places of the batch."""
+        self.used += len(fresh)
+        self.peak = max(self.peak, self.used)
         self.seen.observe(batch.key[fresh])
         if batch.names is not None:
             self.names.enter(batch.key, batch.names, fresh)
 
-    def entered(self, n: int) -> None:
-        """So many features have been given cells."""
-        self.used += n
-        self.peak = max(self.peak, self.used)
-
     def make_room(self, n: int) -> None:
-        """N more features may enter, and many more after them.
+        """Make room for n more features and for many after them.
 
-        Sweeps, then doubles until half of the table is free; at the budget, a fifth.
+        Sweep, then double until half of the table is free; within a budget, evict a fifth of it.
         """
         if self.capacity < self.max_live:
             self.sweep()
@@ -78,46 +88,45 @@ class Table:
             n_cells = n_cells_for(wanted, len(self.cells))
             if n_cells > len(self.cells):
                 larger = empty_cells(self.update, n_cells)
-                self._move(self.cells, larger)
-                self._hold(larger)
+                kernels.move(self.cells, larger)
+                self._set_cells(larger)
         if n > self.room:
-            self.cut(min(int(KEPT * self.max_live), self.max_live - n))
+            self.evict(min(int(KEPT * self.max_live), self.max_live - n))
 
-    def cut(self, most: int) -> None:
-        """At most so many features are left: those that are worth most."""
+    def evict(self, most: int) -> None:
+        """Evict the features worth least, until at most so many are left."""
         count = np.zeros(kernels.BINS, np.int64)
         clock = self.clock
-        self._count_by_worth(self.cells, clock.now, clock.size, self.update, count)
-        least = edge(count, most)
+        kernels.count_by_worth(self.cells, clock.now, clock.size, self.update, count)
+        least = least_worth(count, most)
         self.sweep(least)
-        self.last_cut = self.last_cut.followed_by(clock.n_steps, least)
+        self.last_eviction = self.last_eviction.followed_by(clock.n_steps, least)
 
     def fill(self, full: Any, n_cells: int) -> None:
-        """The table has so many cells, and these of them are full."""
-        self._hold(empty_cells(self.update, n_cells))
-        self._move(full, self.cells)
+        """Make the table one of ``n_cells`` cells, with these of them full."""
+        self._set_cells(empty_cells(self.update, n_cells))
+        kernels.move(full, self.cells)
         self.used = len(full)
 
-    def _hold(self, cells: Any) -> None:
-        """These are the cells; another thread finds them with the number that may be full."""
-        may_be_full = min(capacity(len(cells)), self.max_live)
-        self.cells, self.capacity = cells, may_be_full
+    def _set_cells(self, cells: Any) -> None:
+        """Set cells and capacity together, as another thread may look at them."""
+        self.cells, self.capacity = cells, min(capacity(len(cells)), self.max_live)
 
     def sweep(self, least: float = -np.inf) -> None:
-        """Forget the features whose weight has come to zero, and those worth less than that."""
+        """Forget features whose weight is zero, and those worth less than ``least``."""
         clock = self.clock
-        living = kernels.Living.room_for(len(self.cells), clock.n_steps)
-        self.used = self._sweep(
-            self.cells, clock.now, clock.size, self.shrinkage, self.update, least, living
+        live = kernels.BloomFilter.room_for(len(self.cells), clock.n_steps)
+        self.used = kernels.sweep(
+            self.cells, clock.now, clock.size, self.shrinkage, self.update, least, live
         )
-        self.names.sweep(living, self.used)
+        self.names.sweep(live, self.used)
 
     def settle(self, now: float, size: float) -> None:
-        """Every weight has felt the clock up to ``now`` at this ``size``, which may change then."""
-        self._settle_all(self.cells, now, size, self.shrinkage, self.update)
+        """Settle every weight up to ``now`` at this ``size``, which may change then."""
+        kernels.settle_all(self.cells, now, size, self.shrinkage, self.update)
 
     def weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """The keys and weights of the features whose weight is not zero."""
+        """Return the keys and weights of all features whose weight is not zero."""
         key, weight = np.empty(self.used, np.uint64), np.empty(self.used)
         n = self._list(key, weight)
         return key[:n], weight[:n]
@@ -127,33 +136,27 @@ class Table:
 
     def _list(self, key: NDArray[np.uint64], weight: NDArray[np.float64]) -> int:
         clock = self.clock
-        n: int = self._weights(
-            self.cells,
-            clock.now,
-            clock.size,
-            clock.n_steps,
-            self.shrinkage,
-            self.update,
-            key,
-            weight,
+        n: int = kernels.weights(
+            *(self.cells, clock.now, clock.size, clock.n_steps),
+            *(self.shrinkage, self.update, key, weight),
         )
         return n
 
 
 def n_cells_for(n_features: int, n_cells: int = SMALLEST) -> int:
-    """The size of a table that may hold so many features, ``n_cells`` or a doubling of it."""
+    """Return the size of a table for so many features: ``n_cells`` or a doubling of it."""
     while n_features > capacity(n_cells):
         n_cells *= 2
     return n_cells
 
 
 def capacity(n_cells: int) -> int:
-    """How many features may be in a table of this size."""
-    return int((ROOMY if n_cells < LARGE else DENSE) * n_cells)
+    """Return how many features may be in a table of this size."""
+    return int((SPARSE if n_cells < LARGE else DENSE) * n_cells)
 
 
-def empty_cells(update: Any, n_cells: int) -> Any:
-    """Cells of zeros. No cell straddles two cache lines, and a large table can have huge pages.
+def empty_cells(update: Update, n_cells: int) -> Any:
+    """Make cells of zeros, of which none straddles two cache lines; many can have huge pages.
 
     A plain structured array: with a recarray each call of a kernel takes 8 us longer.
     """

@@ -1,4 +1,4 @@
-"""Compiling with Numba: kernels, the helpers they call, dispatch by class and cache stamps."""
+"""Compilation with Numba: kernels, the helpers they call, dispatch by class and cache stamps."""
 
 import functools
 import sys
@@ -13,43 +13,44 @@ from numba import njit
 from numba.core import event
 from numba.extending import overload
 
-from dwindle._base.dispatch import all_bodies, bodies
+from dwindle._base.dispatch import all_bodies, bodies, names_in
+from dwindle.jit.interpreted import JIT, run_as_python
 
 try:
     from dwindle.jit.disk_cache import Store
-except ImportError:  # a Numba whose internals we do not know: its own cache works, only slower
-    # The name is ours where it can be, and its base's where not.
+except ImportError:  # a Numba with other internals: its own cache works too, but is slower
     from numba.core.caching import FunctionCache as Store  # type: ignore[assignment]
 
-_FOREIGN = {"numba", "numpy", "llvmlite"} | sys.stdlib_module_names  # never edited by a user
+INGREDIENTS = ("loss", "shrinkage", "update")  # parameters by whose class code is chosen
 
+_FOREIGN = {"numba", "numpy", "llvmlite"} | sys.stdlib_module_names  # never edited by a user
 _CONSTANT = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
 
-# A function that kernels call. It has no disk cache of its own: its code is in the kernels' caches.
+# Decorates a function that kernels call. It is cached on disk only as part of the kernels.
 helper = njit(nogil=True, error_model="numpy")
-# A helper in an inner loop: LLVM would rather call it, through memory, when it is not small.
+# Decorates a helper of an inner loop, which LLVM would not inline by itself if it is not small.
 inlined = njit(nogil=True, error_model="numpy", forceinline=True)
 
 
 class Kernel:
     """A loop that is compiled when first called, once per combination of ingredients.
 
-    Compiled code is cached on disk under a name that holds a digest of every file it was compiled
-    from: the kernel's own, and those of all functions, generics and intrinsics that it reaches.
-    Numba itself looks only at the kernel's own file before it trusts its cache. (The digest could
-    also be the default of a parameter, but Numba looks up a call that leaves out an argument anew
-    each time: 40 us and more.)
+    Compiled code is cached on disk under a name with a digest of every file it was compiled from:
+    the kernel's own, and those of all functions, generics and intrinsics that it reaches. (Numba by
+    itself would look at the kernel's own file only.)
     """
 
     def __init__(self, function: pytypes.FunctionType, *, nogil: bool) -> None:
         self.function = function
         self._compile: Any = njit(nogil=nogil, error_model="numpy")
         self._made: dict[tuple[type, ...], Any] = {}
+        parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self._ingredients = [i for i, name in enumerate(parameters) if name in INGREDIENTS]
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        """Run the loop, whose code depends on no ingredient."""
-        return self.of()(*args)
+        """Run the loop compiled for the ingredients among its arguments."""
+        return self.of(*[args[i] for i in self._ingredients])(*args)
 
     def of(self, *ingredients: object) -> Any:
         """Return Numba's dispatcher for ingredients of these classes."""
@@ -64,21 +65,23 @@ class Kernel:
 
     def _compiled(self, classes: tuple[type, ...]) -> Any:
         f = self.function
+        if not JIT:
+            return functools.partial(run_as_python, f)
         clone = pytypes.FunctionType(
             f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__
         )
         clone.__qualname__ = f"{f.__qualname__}_{stamp(f, *classes)[:16]}"
         clone.__module__, clone.__doc__ = f.__module__, f.__doc__
         dispatcher = self._compile(clone)
-        dispatcher._cache = Store(dispatcher.py_func)  # noqa: SLF001  (Numba has no other door)
+        dispatcher._cache = Store(dispatcher.py_func)  # noqa: SLF001  (Numba has no public way)
         return dispatcher
 
 
 def kernel(function: Callable[..., Any] | None = None, *, nogil: bool = True) -> Any:
     """Decorate a loop that Python calls; see `Kernel`.
 
-    ``nogil=False`` is for loops that use Python objects, or that are so short that releasing the
-    interpreter's lock and waiting for it again would take longer.
+    ``nogil=False`` is for loops that use Python objects, and for those so short that releasing and
+    regaining the interpreter's lock would take longer.
     """
     if function is None:
         return functools.partial(kernel, nogil=nogil)
@@ -89,9 +92,9 @@ def kernel(function: Callable[..., Any] | None = None, *, nogil: bool = True) ->
 def stamp(function: pytypes.FunctionType, *classes: type) -> str:
     """Digest the source of all code that a kernel reaches for ingredients of these classes.
 
-    That is the files of all functions and the values of all constants. A generic leads to the
-    bodies of dwindle's own classes and to those of ``classes``, so that the digest does not depend
-    on what else a user has imported.
+    That is the files of all functions and the values of all constants. From a generic the walk goes
+    on to the bodies of dwindle's own classes and of ``classes``: so the digest does not depend on
+    other modules that a user has imported.
     """
     reached = _reached(function, classes)
     parts = {_digest_of(Path(__file__)), *map(_source, reached), *map(_constants, reached)}
@@ -114,9 +117,9 @@ def _reached(
 def _called_by(
     f: pytypes.FunctionType, classes: tuple[type, ...]
 ) -> Iterator[pytypes.FunctionType]:
-    """Yield the functions that the names in a function's code stand for."""
+    """Yield the functions that a function's code refers to."""
     cells = [cell.cell_contents for cell in f.__closure__ or ()]
-    for value in (*(f.__globals__.get(name) for name in _names(f.__code__)), *cells):
+    for value in (*(f.__globals__.get(name) for name in names_in(f.__code__)), *cells):
         known = bodies(value)
         if known is not None:
             yield from (b for c, b in known.items() if c in classes or _is_ours(c))
@@ -125,14 +128,6 @@ def _called_by(
             inner = getattr(value, attribute, value)
             if isinstance(inner, pytypes.FunctionType) and _package(inner) not in _FOREIGN:
                 yield inner
-
-
-def _names(code: pytypes.CodeType) -> Iterator[str]:
-    """Yield the names in a function's code and in the functions within it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, pytypes.CodeType):
-            yield from _names(constant)
 
 
 def _is_ours(cls: type) -> bool:
@@ -145,9 +140,9 @@ def _package(f: pytypes.FunctionType) -> str:
 
 @functools.cache
 def _source(f: pytypes.FunctionType) -> bytes:
-    """Digest the file a function stands in, or, in a notebook, its code.
+    """Digest the file that a function is from or, in a notebook, its code.
 
-    Read once: an edit has no effect on a function that was already imported.
+    The file is read once: an edit has no effect on a function that was imported before.
     """
     file = Path(f.__code__.co_filename)
     if file.is_file():
@@ -157,8 +152,8 @@ def _source(f: pytypes.FunctionType) -> bytes:
 
 
 def _constants(f: pytypes.FunctionType) -> bytes:
-    """Digest the numbers and texts that a function's names stand for."""
-    found = ((name, f.__globals__.get(name)) for name in sorted(set(_names(f.__code__))))
+    """Digest the global numbers and texts that a function's code refers to."""
+    found = ((name, f.__globals__.get(name)) for name in sorted(set(names_in(f.__code__))))
     said = (f"{name}={value!r}" for name, value in found if isinstance(value, _CONSTANT))
     return sha256(" ".join(said).encode()).digest()
 
@@ -170,6 +165,8 @@ def _digest_of(file: Path) -> bytes:
 
 def teach(*generics: Callable[..., Any]) -> None:
     """Let Numba choose the body of each generic by the class of its first argument."""
+    if not JIT:
+        return
     for generic in generics:
         known = bodies(generic)
         assert known is not None

@@ -1,15 +1,27 @@
-"""LLVM instructions that Numba does not offer: unaligned loads and stores, bit counts, prefetch."""
+"""LLVM instructions that Numba does not offer: unaligned loads and stores, bit counts, prefetch.
 
+Each comes with the same in Python, for kernels that run without a compiler.
+"""
+
+import ctypes
 import functools
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import float64, int64, types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from dwindle.jit.interpreted import JIT
 
-@intrinsic
+
+def _instruction(generate: Callable[..., Any], in_python: Callable[..., Any]) -> Any:
+    """Make a function that kernels can call."""
+    return intrinsic(generate) if JIT else in_python
+
+
 def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index]``; changes nothing else."""
 
@@ -32,9 +44,8 @@ def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, index), codegen
 
 
-@intrinsic
 def _leading_zeros(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-    """How many bits of ``w`` stand above its highest set one, 64 if none is set."""
+    """Count the bits of ``w`` above its highest set one; 64 if none is set."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], ir.IntType(1)(0))
@@ -42,22 +53,40 @@ def _leading_zeros(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts 
     return types.int64(types.uint64), codegen
 
 
-def _load(width: int, result: Any) -> Any:
-    """A function from an address, which need not be aligned, to what stands there."""
+def _lowest_bit(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
+    """Return the number of the lowest set bit of ``w``; 64 if none is set."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.IntType(1)(0))
+
+    return types.int64(types.uint64), codegen
+
+
+def _set_bits(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
+    """Count the set bits of ``w``."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+def _load(kind: Any, result: Any, c_type: Any, in_python: Any) -> Any:
+    """Make a function that loads a number from an address, which need not be aligned."""
 
     def load(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
         def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            kind = ir.IntType(width) if result is not float64 else ir.DoubleType()
             found = builder.load(builder.inttoptr(args[0], kind.as_pointer()), align=1)
-            return builder.zext(found, ir.IntType(64)) if width < 64 else found
+            narrow = ctypes.sizeof(c_type) < 8
+            return builder.zext(found, ir.IntType(64)) if narrow else found
 
         return result(types.int64), codegen
 
-    return intrinsic(load)
+    return _instruction(load, lambda at: in_python(c_type.from_address(int(at)).value))
 
 
-def _store(width: int) -> Any:
-    """A function that puts a number at an address."""
+def _store(width: int, c_type: Any) -> Any:
+    """Make a function that stores the last bits of a number at an address."""
 
     def store(_typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001 - as above
         def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -68,20 +97,14 @@ def _store(width: int) -> Any:
 
         return types.void(types.int64, types.uint64), codegen
 
-    return intrinsic(store)
+    def in_python(address: int, value: int) -> None:
+        c_type.from_address(int(address)).value = int(value) & (2**width - 1)
 
-
-def _lowest_bit(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-    """Which bit of ``w`` is the lowest set, 64 if none is."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.IntType(1)(0))
-
-    return types.int64(types.uint64), codegen
+    return _instruction(store, in_python)
 
 
 def mask_of(up_to: int | None, *sought: int) -> Any:
-    """A function from an address to 64 bits: which of the 64 bytes there are the ones sought.
+    """Make a function from an address to 64 bits: which of the 64 bytes there are sought.
 
     Those are all bytes ``up_to`` one, and the others named. LLVM makes it a compare or two.
     """
@@ -98,20 +121,17 @@ def mask_of(up_to: int | None, *sought: int) -> Any:
 
         return uint64(types.int64), codegen
 
-    return intrinsic(mask)
+    wanted = {*sought, *range(-1 if up_to is None else up_to + 1)}
+
+    def in_python(address: int) -> Any:
+        found = ctypes.string_at(int(address), 64)
+        return np.uint64(sum(1 << i for i, c in enumerate(found) if c in wanted))
+
+    return _instruction(mask, in_python)
 
 
-def _set_bits(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
-    """How many bits of ``w`` are set."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.uint64), codegen
-
-
-def _pointer(kind: Any, width: Any) -> Any:
-    """A function from an address to a pointer, as `carray` wants one."""
+def _pointer(kind: Any, width: Any, c_type: Any) -> Any:
+    """Make a function from an address to a pointer, which `carray` takes."""
 
     def point(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
         def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -119,18 +139,18 @@ def _pointer(kind: Any, width: Any) -> Any:
 
         return types.CPointer(kind)(types.int64), codegen
 
-    return intrinsic(point)
+    return _instruction(point, lambda at: ctypes.cast(int(at), ctypes.POINTER(c_type)))
 
 
-leading_zeros: Any = _leading_zeros
-prefetch: Any = _prefetch  # called with the array and the index; Numba adds the first argument
-lowest: Any = intrinsic(_lowest_bit)
-n_set: Any = intrinsic(_set_bits)
-put = _store(8)
-put_word = _store(64)
-byte = _load(8, int64)
-half = _load(32, uint64)
-word = _load(64, uint64)
-double = _load(64, float64)
-words = _pointer(types.uint64, ir.IntType(64))
-singles = _pointer(types.float32, ir.FloatType())
+prefetch = _instruction(_prefetch, lambda _array, _index: None)
+leading_zeros = _instruction(_leading_zeros, lambda w: 64 - int(w).bit_length())
+lowest = _instruction(_lowest_bit, lambda w: (int(w) & -int(w)).bit_length() - 1 if w else 64)
+n_set = _instruction(_set_bits, lambda w: int(w).bit_count())
+put = _store(8, ctypes.c_uint8)
+put_word = _store(64, ctypes.c_uint64)
+byte = _load(ir.IntType(8), int64, ctypes.c_uint8, np.int64)
+half = _load(ir.IntType(32), uint64, ctypes.c_uint32, np.uint64)
+word = _load(ir.IntType(64), uint64, ctypes.c_uint64, np.uint64)
+double = _load(ir.DoubleType(), float64, ctypes.c_double, np.float64)
+words = _pointer(types.uint64, ir.IntType(64), ctypes.c_uint64)
+singles = _pointer(types.float32, ir.FloatType(), ctypes.c_float)

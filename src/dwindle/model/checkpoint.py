@@ -3,6 +3,7 @@
 A checkpoint has the columns of a model's file, and one for each other field of the learner's cells.
 """
 
+import copyreg
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -18,9 +19,8 @@ def save_checkpoint(
     """Write a learner and ``metadata`` of the caller to a file; return its size."""
     state = learner.state()
     cells, names = state.pop("cells"), state.pop("names")  # all else is fit for JSON
-    state["intercept"] = {"weight": None} | state["intercept"]  # as models do, weights come first
-    columns = name_columns(names) | {"id": None, "weight": None} | cells
-    return write(path, "checkpoint", columns, state | {"metadata": dict(metadata or {})})
+    about = state | {"metadata": dict(metadata or {})}
+    return write(path, "checkpoint", name_columns(names) | cells, about)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
@@ -50,7 +50,12 @@ def _load(path: str | os.PathLike[str]) -> Learner:
     return load_checkpoint(path)[0]
 
 
+def _unfinished() -> Learner:
+    return Learner.__new__(Learner)
+
+
 # The engine knows nothing of files, so a learner gets these two methods here. `dwindle.Learner` is
-# taken from this module and always has them.
+# taken from this module, and a pickled learner refers to it, so that both always have them.
 Learner.save = _save
 Learner.load = staticmethod(_load)
+copyreg.pickle(Learner, lambda learner: (_unfinished, (), learner.__getstate__()))

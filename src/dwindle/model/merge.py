@@ -1,12 +1,13 @@
-"""One model of several that were trained on parts of the data, by different machines say.
+"""The weighted mean of models that were trained on parts of the data, on several machines say.
 
-Each weight is the mean of those of the parts, by the importance n of the examples that each part
-was trained on; a feature that a part did not keep counts there as 0:
+Part i counts by n_i, the total importance of the examples it was trained on. A feature that a part
+did not keep has weight 0 there:
 
     w = (n_1 w_1 + n_2 w_2 + ...) / (n_1 + n_2 + ...).
 
-What is added up are n and n w, so it does not matter in which order or groups models are merged:
-merged([merged([a, b]), c]) is merged([a, b, c]), up to rounding, if none but the last is cut.
+The merged model has n_1 + n_2 + ..., so the order and grouping of merges do not matter:
+merged([merged([a, b]), c]) is merged([a, b, c]), up to rounding, unless ``keep`` drops features on
+the way.
 """
 
 import os
@@ -19,16 +20,17 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
+from dwindle._base.text import counted
 from dwindle.features.names import Text
-from dwindle.model.model import Model, heaviest_first, load_models, save_models
+from dwindle.model.model import Model, heaviest_first, joined, load_models, save_models
 
-# What parts must have in common, and what of it is said of the merged model.
+# What all parts must have in common; the merged model has the same.
 SETTINGS = ("loss", "intercept", "normalize")
 METADATA = ("labels", "classes", "reading", "columns", "n_features")
 
 
 class Merged(NamedTuple):
-    """What was merged, and what came of it."""
+    """The number of models merged, and the size of the result."""
 
     parts: int
     examples: int
@@ -42,20 +44,23 @@ def merge(
     *,
     keep: int | None = None,
 ) -> Merged:
-    """Write the mean of the models in these files, with ``keep`` only the heaviest features."""
+    """Merge the models of these files into one file; with ``keep``, only its heaviest features."""
     check_apart(model_path, paths)
     parts = [load_models(path) for path in paths]
     for path, part in zip(paths, parts, strict=True):
         _check(Path(path).name, part[0], Path(paths[0]).name, parts[0][0])
-        if len(part) != len(parts[0]):  # it has no classes to tell that by
-            raise DataError(f"{path}: has {len(part)} models, and {paths[0]} {len(parts[0])}")
+        if len(part) != len(parts[0]):  # files without classes may differ only in this
+            raise DataError(
+                f"{path}: cannot be merged with {paths[0]}: it has {counted(len(part), 'model')}, "
+                f"not {len(parts[0])}"
+            )
     each = [merged(models, keep) for models in zip(*parts, strict=True)]
     size = each[0].save(model_path) if len(each) == 1 else save_models(model_path, each)
     return Merged(len(parts), each[0].metadata["examples"], sum(map(len, each)), size)
 
 
 def merged(models: Sequence[Model], keep: int | None = None) -> Model:
-    """The mean of models that predict the same thing, with ``keep`` only the heaviest features.
+    """Return the weighted mean of models; with ``keep``, only that many of its heaviest features.
 
     >>> one = Model(np.array([1, 2], np.uint64), np.array([4.0, -2.0]), Text.of(["a", "b"]), 1.0,
     ...             {}, {"examples": 100})
@@ -68,7 +73,7 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
     importance = np.array([_importance(model) for model in models])
     total = float(importance.sum())
     if total <= 0.0:
-        raise DataError("the models have learned from nothing that counts: there is no mean")
+        raise DataError("all examples of these models have importance 0: there is no mean")
     share = importance / total
     key, first, which = np.unique(
         np.concatenate([model.key for model in models]), return_index=True, return_inverse=True
@@ -77,30 +82,22 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
     weight = np.zeros(len(key))
     np.add.at(weight, which, np.concatenate(parts))
     order = heaviest_first(key, weight)[:keep]
-    order = order[weight[order] != 0.0]  # weights may cancel each other out
+    order = order[weight[order] != 0.0]  # weights may have cancelled out
     return Model(
         key[order],
         weight[order],
-        Text(*_joined([model.names for model in models]).spelled(first[order])),
+        Text(*joined([model.names for model in models]).spelled(first[order])),
         float(share @ [model.intercept for model in models]),
         models[0].settings,
         _metadata(models, importance),
     )
 
 
-def _joined(names: Sequence[Text]) -> Text:
-    """All names, one after the other."""
-    size = np.concatenate([np.diff(each.bound) for each in names])
-    bound: NDArray[np.int64] = np.zeros(len(size) + 1, np.int64)
-    np.cumsum(size, out=bound[1:])
-    return Text(bound, np.concatenate([each.text for each in names]))
-
-
 def _importance(model: Model) -> float:
-    """Of all examples that a model was trained on; unless it says otherwise, each counts as 1."""
+    """Return the total importance of a model's examples, 1 each unless its metadata says more."""
     metadata = model.metadata
     if "examples" not in metadata:
-        raise DataError("a model that does not say how many examples it is of cannot be merged")
+        raise DataError("the model's metadata lacks its number of examples: it cannot be merged")
     return float(metadata.get("importance", metadata["examples"]))
 
 
@@ -118,7 +115,7 @@ def _metadata(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[
 
 
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:
-    """Refuse a model that predicts something else, or by other features, than the first."""
+    """Refuse a model that predicts something else than the first, or from other features."""
     for where, names in (("settings", SETTINGS), ("metadata", METADATA)):
         here, there = getattr(model, where), getattr(first, where)
         for what in names:
@@ -128,4 +125,4 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
                     f"{here.get(what)}, not {there.get(what)}"
                 )
     if "examples" not in model.metadata:
-        raise DataError(f"{name}: does not say how many examples it is of, so it cannot be merged")
+        raise DataError(f"{name}: its metadata lacks the number of examples: it cannot be merged")

@@ -164,7 +164,7 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
     first = models[0]
     class_of_row = np.repeat(np.arange(len(models)), [len(model) for model in models])
     classes = Text.of([str(each) for each in first.metadata["classes"]])
-    names = Text.of([name for model in models for name in model.names])
+    names = joined([model.names for model in models])
     columns: dict[str, Any] = {"class": Text(*classes.spelled(class_of_row))} | name_columns(names)
     columns["id"] = np.concatenate([model.key for model in models])
     columns["weight"] = np.concatenate([model.weight for model in models])
@@ -203,3 +203,11 @@ def name_columns(names: Text) -> dict[str, Text]:
 def names_in(table: pa.Table) -> Text:
     """Join the columns that `name_columns` made."""
     return Text.joined(texts(table["namespace"]), texts(table["feature"]))
+
+
+def joined(parts: Sequence[Text]) -> Text:
+    """Concatenate several sequences of names."""
+    sizes = [np.diff(part.bound) for part in parts]
+    bound: NDArray[np.int64] = np.zeros(sum(map(len, parts)) + 1, np.int64)
+    np.cumsum(np.concatenate(sizes), out=bound[1:])
+    return Text(bound, np.concatenate([part.text for part in parts]))

@@ -1,0 +1,160 @@
+"""A user's own ingredients: what they must define, and what they get."""
+
+import itertools
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from dwindle import Averaged, Batch, Learner, Logistic, NoShrinkage, Plain, Squared, Truncation
+from dwindle._base.dispatch import bodies, body_of
+from dwindle.algorithm import losses, shrinkage, updates
+
+UPDATE = ("weight_at", "settle", "squared", "step", "exported", "alive", "worth")
+SHRINKAGE = ("shrink", "pulls_after_predicting", "acts_on", "path_sum")
+
+
+def plain_without(*missing):
+    """An update with the functions of `Plain` but some."""
+
+    class Own(NamedTuple):
+        def cell(self):
+            return Plain().cell()
+
+    for name in set(UPDATE) - set(missing):
+        generic = getattr(updates, name)
+        body_of(generic, Own)(bodies(generic)[Plain])
+    return Own()
+
+
+def truncation_without(*missing):
+    """A shrinkage with the functions of `Truncation` but some."""
+
+    class Own(NamedTuple):
+        threshold: float = np.inf
+        truncate_every: int = 1
+        is_truncation = True
+
+        def pull(self, rate):
+            return 0.001 * rate
+
+    for name in set(SHRINKAGE) - set(missing):
+        generic = getattr(shrinkage, name)
+        body_of(generic, Own)(bodies(generic)[Truncation])
+    return Own()
+
+
+@pytest.mark.parametrize("missing", UPDATE)
+def test_an_update_that_lacks_a_function_is_refused_by_its_name(missing):
+    with pytest.raises(TypeError) as caught:
+        Learner(update=plain_without(missing))
+    assert f"Own() is not an update: no {missing} registered for Own" in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["value", "slope"])
+def test_a_loss_that_lacks_a_function_is_refused_by_its_name(missing):
+    class Own(NamedTuple):
+        pass
+
+    [other] = {"value", "slope"} - {missing}
+    body_of(getattr(losses, other), Own)(bodies(getattr(losses, other))[Squared])
+    with pytest.raises(TypeError, match=f"is not a loss: no {missing} registered for Own"):
+        Learner(Own())
+
+
+def test_a_shrinkage_needs_what_the_update_calls():
+    with pytest.raises(TypeError, match="is not a shrinkage for Plain: no shrink registered"):
+        Learner(shrinkage=truncation_without("shrink"), update=Plain())
+    with pytest.raises(TypeError, match="a shrinkage: no pulls_after_predicting registered"):
+        Learner(shrinkage=truncation_without("pulls_after_predicting"))
+    with pytest.raises(TypeError, match="is not a shrinkage for Averaged: no path_sum registered"):
+        Learner(shrinkage=truncation_without("path_sum"), update=Averaged())
+    with pytest.raises(TypeError, match="is not a shrinkage for Audited: no acts_on registered"):
+        Learner(shrinkage=truncation_without("acts_on"), update=updates.Audited())
+    Learner(shrinkage=truncation_without("acts_on", "path_sum"), update=Plain())
+
+
+def test_whole_ones_are_as_good_as_those_that_they_were_made_of():
+    batch = Batch.from_dicts([{"a": 1, f"w{i % 7}": 2} for i in range(50)], [1, -1] * 25)
+    own, known = (
+        Learner(Logistic(), s, u, 0.1)
+        for s, u in [
+            (truncation_without(), plain_without()),
+            (Truncation(gravity=0.001), Plain()),
+        ]
+    )
+    for learner in (own, known):
+        learner.learn(batch)
+    assert own.weights() == known.weights()
+
+
+def test_the_default_rate_is_the_update_s_own():
+    assert [Learner(update=u).schedule.learning_rate for u in (Plain(), plain_without())] == [
+        0.3
+    ] * 2
+    assert Learner().schedule.learning_rate == 0.6
+
+
+def test_a_budget_needs_an_update_that_can_evict():
+    for own, known in itertools.pairwise([plain_without(), Plain()]):
+        with pytest.raises(ValueError, match="max_live needs"):
+            Learner(update=own, max_live=10)
+        with pytest.raises(ValueError, match="max_live needs"):
+            Learner(shrinkage=NoShrinkage(), update=known, max_live=10)
+
+
+PROBIT = '''
+import math
+from typing import NamedTuple
+
+from dwindle._base.dispatch import body_of
+from dwindle.algorithm.losses import slope, value
+
+
+class Probit(NamedTuple):
+    """phi(p, y) = -ln Phi(p y) for y in {-1, +1}."""
+
+    @property
+    def is_classification(self):
+        return True
+
+    def link(self, scores):
+        return 0.5 * math.erfc(-scores / math.sqrt(2.0))
+
+
+@body_of(value, Probit)
+def _(_loss, p, y):
+    return -math.log(0.5 * math.erfc(-p * y / math.sqrt(2.0)))
+
+
+@body_of(slope, Probit)
+def _(_loss, p, y):
+    density = math.exp(-0.5 * p * p) / math.sqrt(2.0 * math.pi)
+    return -y * density / (0.5 * math.erfc(-p * y / math.sqrt(2.0)))
+'''
+
+USED = """
+import math, pickle
+from probit import Probit
+from dwindle import Learner, Plain, Truncation
+learner = Learner(Probit(), Truncation(1e-4), Plain(), learning_rate=0.1)
+for i in range(200):
+    learner.learn_one({"a": 1, "b": i % 2}, 1 if i % 2 else -1)
+chance = learner.predict_proba_one({"a": 1, "b": 1})
+p = learner.predict_one({"a": 1, "b": 1})
+assert abs(chance[1] - 0.5 * math.erfc(-p / math.sqrt(2))) < 1e-15
+assert abs(chance[-1] + chance[1] - 1) < 1e-15
+assert pickle.loads(pickle.dumps(learner)).weights() == learner.weights()
+print(chance[1] > 0.8)
+"""
+
+
+def test_a_user_s_own_classification_loss_has_probabilities(tmp_path, monkeypatch):
+    (tmp_path / "probit.py").write_text(PROBIT)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    ran = subprocess.run(
+        [sys.executable, "-c", USED], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("True", "")
