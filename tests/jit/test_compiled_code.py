@@ -16,7 +16,7 @@ PACKAGE = Path(__import__("dwindle").__file__).parent
 def run(code, *, cache, path=(), cwd=ROOT):
     environment = os.environ | {
         "NUMBA_CACHE_DIR": str(cache),
-        "PYTHONPATH": os.pathsep.join(map(str, path)),
+        "PYTHONPATH": os.pathsep.join(map(str, (*path, PACKAGE.parent))),
     }
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],

@@ -5,11 +5,12 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
 from dwindle.model.model import Model, heaviest_first, load_checkpoint, save_checkpoint
+from helpers.effort import few_examples
 from helpers.ingredients import SCHEDULES, over_ingredients
 from helpers.streams import batch_of, cut, seeds, stream
 
@@ -82,7 +83,7 @@ def test_keep_keeps_exactly_the_heaviest():
 
 @over_ingredients()
 @given(seed=seeds)
-@settings(max_examples=2)
+@few_examples(2)
 def test_stopping_and_going_on_from_a_checkpoint_never_changes_a_bit(
     loss, shrinkage, update, seed, tmp_path_factory
 ):

@@ -4,8 +4,8 @@ from itertools import combinations, product
 
 import pytest
 
-from helpers import pairwise as products
-from helpers.pairwise import pairwise
+from helpers import effort
+from helpers.effort import pairwise
 
 
 def pairs(cases):
@@ -21,17 +21,17 @@ def odd(*case):
 def test_every_two_values_meet_in_some_case_and_no_case_is_not_allowed(sizes, allowed, monkeypatch):
     values = [range(size) for size in sizes]
     whole = {case for case in product(*values) if allowed(*case)}
-    monkeypatch.setattr(products, "FULL", False)
+    monkeypatch.setattr(effort, "FULL", False)
     some = [case.values for case in pairwise(*values, allowed=allowed)]
     assert set(some) <= whole
     assert len(set(some)) == len(some)
     assert pairs(some) == pairs(whole)
-    monkeypatch.setattr(products, "FULL", True)
+    monkeypatch.setattr(effort, "FULL", True)
     assert {case.values for case in pairwise(*values, allowed=allowed)} == whole
 
 
 def test_far_fewer_cases_than_the_whole_product_are_enough(monkeypatch):
-    monkeypatch.setattr(products, "FULL", False)
+    monkeypatch.setattr(effort, "FULL", False)
     cases = pairwise(range(8), range(9), range(3))
     assert len(cases) < 80  # of 216: there are 72 pairs of the first two
     assert cases[0].id == "0-0-0"
