@@ -1,5 +1,6 @@
 """How far the data has been read."""
 
+import functools
 import gzip
 import os
 import subprocess
@@ -82,7 +83,7 @@ def test_several_files_and_passes_add_up(tmp_path):
     assert found[-1] == Position(3 * 14_000, 3 * total, 3 * total, 3, 3)
 
 
-COMPRESS = {end[1:]: compress for end, compress in COMPRESSED.items() if end}
+COMPRESS = {end[1:]: functools.cache(compress) for end, compress in COMPRESSED.items() if end}
 LONG = b"".join(b"1 | a:%d b%d\n" % (i, i * i) for i in range(100_000))  # more than a block
 HALF = LONG.index(b"\n", len(LONG) // 2) + 1
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reference
 from dwindle import Adaptive, Averaged, Learner, NoShrinkage, Plain, Truncation
+from helpers.effort import few_examples
 from helpers.ingredients import (
     LOSSES,
     SCHEDULES,
@@ -54,7 +55,7 @@ def rounding_decides_on_a_sign(learner, examples, expected):
 
 @over_ingredients()
 @given(seed=seeds, intercept=st.booleans(), scaled=st.booleans(), second_pass=st.booleans())
-@settings(max_examples=4)
+@few_examples(2)
 def test_lazy_learning_is_algorithm_1(
     loss, shrinkage, update, seed, intercept, scaled, second_pass
 ):
@@ -102,7 +103,7 @@ def goes_with(_loss, shrinkage, update):
 
 @over_ingredients([*(u for u, _ in UPDATES), Averaged()], allowed=goes_with)
 @given(seed=seeds, cuts=seeds, n_features=st.sampled_from([9, 3000]))
-@settings(max_examples=4)
+@few_examples(2)
 def test_batching_never_changes_a_bit(loss, shrinkage, update, seed, cuts, n_features):
     examples = stream(seed, loss.labels, n_features, 1200 if n_features > 9 else 40)
     at_once = Learner(loss.loss, shrinkage[0], update, 0.1)
@@ -119,7 +120,7 @@ def test_batching_never_changes_a_bit(loss, shrinkage, update, seed, cuts, n_fea
 @losses
 @shrinkages
 @given(seed=seeds, cuts=seeds)
-@settings(max_examples=6)
+@few_examples(6)
 def test_sweeping_at_any_moment_never_changes_a_bit_with_the_plain_update(
     loss, shrinkage, seed, cuts
 ):
@@ -162,7 +163,7 @@ def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(se
 
 @over_ingredients()
 @given(seed=seeds, n=st.integers(0, 40))
-@settings(max_examples=2)
+@few_examples(2)
 def test_resting_is_learning_from_examples_that_say_nothing(loss, shrinkage, update, seed, n):
     examples = stream(seed, loss.labels)
     after_cooldown, bored = (
@@ -181,7 +182,7 @@ def test_resting_is_learning_from_examples_that_say_nothing(loss, shrinkage, upd
 
 @losses
 @given(seed=seeds)
-@settings(max_examples=20)
+@few_examples(20)
 def test_averaging_is_the_mean_of_the_weights_that_predicted(loss, seed):
     """w_hat_T = (1/T) sum of w_t over t = 1..T, Theorem 3.2."""
     examples = [e for e in stream(seed, loss.labels) if e[2] > 0]
@@ -219,7 +220,7 @@ def test_averaging_is_the_mean_of_the_weights_that_predicted(loss, seed):
 
 @over_ingredients()
 @given(seed=seeds, scaled=st.booleans())
-@settings(max_examples=2)
+@few_examples(2)
 def test_predicting_is_the_weights_times_the_features_and_changes_nothing(
     loss, shrinkage, update, seed, scaled
 ):

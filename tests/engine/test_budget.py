@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_algorithm import agree
 
@@ -39,6 +39,7 @@ from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.budgeted import LOGISTIC, budgeted, wide
 from helpers.commands import dwindle
+from helpers.effort import few_examples
 from helpers.ingredients import UPDATES, pulls_of, rates_of
 from helpers.observing import heard
 from helpers.stopping import stopped_after
@@ -56,7 +57,7 @@ def final(learner):
 
 @every_update
 @given(seed=seeds, max_live=st.integers(6, 600), ones=st.booleans())
-@settings(max_examples=8)
+@few_examples(8)
 def test_there_are_never_more_live_features_than_allowed(update, gravity, seed, max_live, ones):
     learner = budgeted(update, gravity, max_live)
     for example in wide(seed):
@@ -73,7 +74,7 @@ def test_there_are_never_more_live_features_than_allowed(update, gravity, seed, 
 @every_update
 @pytest.mark.parametrize("rate", RATES, ids=str)
 @given(seed=seeds, cuts=seeds, max_live=st.integers(6, 400))
-@settings(max_examples=6)
+@few_examples(6)
 def test_batching_never_changes_a_bit_within_a_budget(update, gravity, rate, seed, cuts, max_live):
     examples = wide(seed)
     at_once, in_runs = (budgeted(update, gravity, max_live, rate) for _ in range(2))
@@ -86,7 +87,7 @@ def test_batching_never_changes_a_bit_within_a_budget(update, gravity, rate, see
 @every_update
 @pytest.mark.parametrize("rate", RATES, ids=str)
 @given(seed=seeds, max_live=st.integers(6, 400), after=st.integers(0, 300))
-@settings(max_examples=6)
+@few_examples(6)
 def test_a_checkpoint_goes_on_to_the_bit_within_a_budget(
     tmp_path_factory, update, gravity, rate, seed, max_live, after
 ):
@@ -125,7 +126,7 @@ def taken_from(learner):
 @pytest.mark.parametrize("rate", RATES, ids=str)
 @pytest.mark.parametrize(("update", "memory"), UPDATES, ids=str)
 @given(seed=seeds, max_live=st.integers(6, 300), every=st.integers(1, 3))
-@settings(max_examples=6)
+@few_examples(6)
 def test_a_budget_is_algorithm_1_that_loses_what_would_have_died_first(
     update, memory, rate, seed, max_live, every
 ):
@@ -161,7 +162,7 @@ def test_a_budget_is_algorithm_1_that_loses_what_would_have_died_first(
 
 
 @given(seed=seeds, cuts=seeds, max_live=st.integers(6, 300), every=st.integers(1, 3))
-@settings(max_examples=20)
+@few_examples(20)
 def test_the_regret_bound_holds_for_the_gravities_that_a_budget_comes_to(
     seed, cuts, max_live, every
 ):

@@ -86,7 +86,7 @@ def test_names_of_a_batch_learned_from_again_and_again_do_not_pile_up():
     rng = np.random.default_rng(2)
     learner = Learner(Logistic(), Truncation(), Adaptive(), max_live=2000)
     batch = fleeting(0, 1000, rng)
-    for _ in range(30):
+    for _ in range(10):
         learner.learn(batch)
     waiting = sum(len(each.key) for some in learner.table.names._unread for each in some)
     assert waiting < 10_000

@@ -46,6 +46,7 @@ def test_scikit_learn_s_checks_pass(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_none_of_scikit_learn_s_checks_is_skipped():
     """One of them needs a switch that must be set before SciPy is imported."""
     code = (

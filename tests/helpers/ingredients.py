@@ -14,7 +14,7 @@ import pytest
 import dwindle
 import reference
 from dwindle import Schedule
-from helpers.pairwise import pairwise
+from helpers.effort import pairwise
 
 
 class Loss(NamedTuple):

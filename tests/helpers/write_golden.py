@@ -1,6 +1,6 @@
 """Writes tests/golden again: what `dwindle train` prints for each format, and what it learns.
 
-python tests/helpers/write_golden.py
+cd tests && python -m helpers.write_golden
 
 Do so on purpose, when a change is meant to show, and read the difference. Text inputs are written
 by hand; of the binary ones, and of model files and checkpoints, only those that are missing are
@@ -8,8 +8,6 @@ made, since files of earlier versions must stay readable.
 """
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +24,7 @@ from dwindle.features.names import shown
 from dwindle.model.model import Model
 from dwindle.model.parquet import FORMAT
 from dwindle.runs.convert import convert
+from helpers.commands import dwindle
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = {
@@ -63,13 +62,7 @@ def train(kind):
     """What a run on the input of this format prints, and the model that it writes."""
     with TemporaryDirectory() as folder:
         model = Path(folder) / "model.parquet"
-        command = ["train", *CASES[kind].split(), "--model", str(model)]
-        done = subprocess.run(
-            [sys.executable, "-m", "dwindle", *command],
-            capture_output=True,
-            check=True,
-            cwd=GOLDEN / kind,
-        )
+        done = dwindle("train", *CASES[kind].split(), "--model", model, cwd=GOLDEN / kind)
         assert done.stdout == b""
         return MEASURED.sub(r"\1 ...", done.stderr.decode()), Model.load(model)
 

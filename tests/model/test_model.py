@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
@@ -20,6 +20,7 @@ from dwindle.features.names import Text
 from dwindle.model import parquet
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model, heaviest_first
+from helpers.effort import few_examples
 from helpers.ingredients import SCHEDULES, over_ingredients
 from helpers.streams import batch_of, cut, seeds, stream
 
@@ -92,7 +93,7 @@ def test_keep_keeps_exactly_the_heaviest():
 
 @over_ingredients()
 @given(seed=seeds)
-@settings(max_examples=2)
+@few_examples(2)
 def test_stopping_and_going_on_from_a_checkpoint_never_changes_a_bit(
     loss, shrinkage, update, seed, tmp_path_factory
 ):

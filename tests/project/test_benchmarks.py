@@ -36,6 +36,7 @@ def run(*names, **options):
     )
 
 
+@pytest.mark.slow
 def test_start_up_is_measured_printed_and_written(tmp_path):
     results = tmp_path / "results.json"
     done = run("start", json=results, folder=tmp_path)

@@ -34,6 +34,7 @@ def test_the_tutorial_shows_the_example_s_own_source():
     ).read_text()
 
 
+@pytest.mark.slow
 def test_the_tutorial_s_example_runs():
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "own_loss.py"],
@@ -44,6 +45,7 @@ def test_the_tutorial_s_example_runs():
     assert "hour" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_page_about_batching_shows_what_its_example_prints():
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "batching.py"],
@@ -54,6 +56,7 @@ def test_the_page_about_batching_shows_what_its_example_prints():
     assert f"```\n{done.stdout}```" in (ROOT / "docs" / "why-batching-matters.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_commands_for_click_logs_run_and_learn_what_python_learns(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "click-logs.md").read_text()
     monkeypatch.chdir(tmp_path)

@@ -124,6 +124,7 @@ def test_the_quick_run_goes_on_where_it_was_stopped_and_ends_with_page_and_pictu
             assert run["sparse"]["kept"] < 0.1 * run["features"]
 
 
+@pytest.mark.slow
 def test_data_that_is_not_there_is_told_in_one_line(tmp_path):
     empty = {"XDG_CACHE_HOME": str(tmp_path), "DWINDLE_DATA": str(tmp_path)}
     done = subprocess.run(

@@ -160,7 +160,7 @@ def test_any_name_and_tag_comes_back_from_vw_text_or_is_refused(namespace, featu
     text = texts.vw(given_one)
     back = vw.parse(lines_of(text))
     assert not back.bad
-    assert list(back.batch.names) == [name]
+    assert [split(each) for each in back.batch.names] == [parts]
     assert back.batch.key.tolist() == given_one.batch.key.tolist()
     assert back.batch.x.tolist() == [value]
     assert list(back.tags or [""]) == [tag]

@@ -1,4 +1,4 @@
-"""A small file in, the whole table and every weight out, as they were: tests/write_golden.py."""
+"""A small file in, the whole table and every weight out, as they were: helpers/write_golden.py."""
 
 import pytest
 

@@ -1,11 +1,17 @@
-"""Products of parameters: as many cases as let every two values meet, or all of them."""
+"""How much is tried: pairs of settings and a few examples by default, all of it in `make test-all`."""
 
 import os
 from itertools import combinations, product
 
 import pytest
+from hypothesis import settings
 
 FULL = bool(os.environ.get("DWINDLE_FULL"))  # `make test-all`
+
+
+def few_examples(n):
+    """Let Hypothesis make n examples, or ten times as many."""
+    return settings(max_examples=10 * n if FULL else n)
 
 
 def pairwise(*parameters, allowed=lambda *_: True, name=str):
