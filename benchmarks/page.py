@@ -110,7 +110,9 @@ def with_memory(text: str, results: dict[str, Any]) -> str:
     [wide] = [each for each in results["workloads"] if each["workload"] == "wide"]
     cells: dict[str, list[str]] = {}
     for row in wide["rows"]:
-        cells.setdefault(row["case"], []).extend([f"{row['peak_mb']:.0f}", f"{row['more']['kept']:,}"])
+        cells.setdefault(row["case"], []).extend(
+            [f"{row['peak_mb']:.0f}", f"{row['more']['kept']:,}"]
+        )
     head = ("columns", "dwindle, MB", "kept", "scikit-learn, MB", "kept")
     rows = [(case.removesuffix(" columns"), *each) for case, each in cells.items()]
     return f"{before}{begin}\n{_table(head, rows)}\n{end}{after}"
