@@ -64,7 +64,7 @@ frontier: .venv/developing  ## accuracy against model size, all methods, into do
 	$(BIN)/python -m experiments.frontier
 
 docs: .venv/documenting  ## the documentation site, into build/site; a broken link fails
-	$(BIN)/mkdocs build --clean --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean --strict
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build

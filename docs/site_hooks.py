@@ -1,6 +1,6 @@
 """What `make docs` does beside rendering pages: files from outside docs/, and the API reference.
 
-mkdocs calls `on_files` and `on_page_markdown` by name.
+mkdocs calls the functions ``on_...`` by name.
 """
 
 import re
@@ -14,6 +14,7 @@ PROJECT_PAGES = {
     "SECURITY.md": "security.md",
 }
 OUTSIDE = re.compile(r"(?<=\]\()\.\./([^)#]+)")  # the target of a link that leaves docs/
+FETCHED = re.compile(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="https?://[^"]*"')
 API_MARK = "<!-- public names -->"
 API_SECTIONS = {  # heading of the API reference: the modules whose public names it lists
     "Commands as functions": ("runs", "model.merge", "data"),
@@ -48,6 +49,15 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri == "api.md":
         markdown = markdown.replace(API_MARK, api_reference())
     return OUTSIDE.sub(lambda link: PROJECT_PAGES.get(link[1], link[1]), markdown)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Refuse a page that makes its reader's browser fetch anything from elsewhere."""
+    from mkdocs.exceptions import PluginError  # noqa: PLC0415  (only the site's build has it)
+
+    if fetched := FETCHED.search(output):
+        raise PluginError(f"{page.file.src_uri}: the page fetches {fetched[0]}")
+    return output
 
 
 def api_reference() -> str:

@@ -1,4 +1,4 @@
-"""Writes docs/command-line.md: what each command answers to --help, and what it prints.
+"""Write docs/command-line.md: an introduction, and the --help of each command.
 
 python docs/write_command_line.py
 """
@@ -19,25 +19,25 @@ HEAD = """# The command line
 dwindle train train.vw --gravity 1e-6 --model ads.parquet
 dwindle tune train.vw --model ads.parquet
 dwindle evaluate ads.parquet test.vw
-dwindle predict ads.parquet test.vw --proba > chances.txt
+dwindle predict ads.parquet test.vw --proba > probabilities.txt
 dwindle inspect ads.parquet --top 20
 zcat day*.gz | dwindle train - --model ads.parquet
 dwindle convert train.vw train.arrow
 ```
 
-Results go to standard output, everything else to standard error.
-Exit code 0 is done, 1 bad data, 2 bad usage.
-A bad line stops a run with one line, `file:line: what was expected, what was found`, and leaves the earlier model as it was; `--skip-bad` counts and goes on.
-With `--passes` text is parsed once: later passes read what was parsed from a temporary file, in the folder that TMPDIR names; nothing is left of it, whatever ends the run.
-With `--holdout` every N-th example, or a file, is not learned from but measured on after each pass; the run ends when that gets no better, and the model is that of the best pass.
-Ctrl-C writes a checkpoint and says how to resume; a run killed and resumed gives the same model to the bit.
-`dwindle tune` finds the settings by itself, see [how](tuning.md); stopped, the same command goes on.
+- **Output.** Results go to standard output, everything else to standard error.
+- **Exit codes.** 0: success; 1: bad data; 2: bad usage.
+- **Malformed lines** stop a run with one message, `file:line: what was expected, what was found`, and leave an earlier model as it was. With `--skip-bad` they are counted and skipped.
+- **Several passes** (`--passes`) parse text once. Later passes read a temporary file in the folder that TMPDIR names; it is gone when the run ends, however it ends.
+- **Holdout** (`--holdout`): every N-th example, or a file, is not learned from but measured on after each pass. The run stops when that gets no better, and the model is that of the best pass.
+- **Ctrl-C** writes a checkpoint and prints how to resume. A run that was stopped and resumed gives the same model, to the bit.
+- **`dwindle tune`** [finds good settings](tuning.md); if it is stopped, the same command continues.
 
-A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first, so that `pandas.read_parquet("ads.parquet")` shows it.
-In Python the same is `dwindle.runs.train.train`, `dwindle.runs.tune.tune.tune`, `dwindle.runs.predict.predict` and `evaluate`, `dwindle.runs.convert.convert`, and `dwindle.model.model.Model.load`.
+A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first: `pandas.read_parquet("ads.parquet")` shows it.
+In Python the same functions are `dwindle.runs.train.train`, `dwindle.runs.tune.tune.tune`, `dwindle.runs.predict.predict` and `evaluate`, `dwindle.runs.convert.convert`, and `dwindle.model.model.Model.load`.
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples.
-Every figure in it was measured before learning: *loss* is the mean so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.
+Every figure in it is measured before learning from the example: *loss* is the mean so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.
 """
 
 

@@ -5,6 +5,7 @@ python -m experiments.page
 
 import json
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -227,11 +228,11 @@ def _figure(results: Results, name: str, verdicts: Verdicts) -> Text:
             ("", "the paper says", "here", "verdict"),
             ((claim.about, claim.says, found.here, found.verdict) for claim, found in mine),
         )
-    for claim, found in mine:
-        if found.verdict == DIFFERS:
-            yield ""
-            yield f"Why it differs, *{claim.about}*:"
-            yield REASONS.get(claim.key, UNKNOWN)
+    differing = [claim for claim, found in mine if found.verdict == DIFFERS]
+    for reason, claims in groupby(differing, lambda claim: REASONS.get(claim.key, claim.key)):
+        yield ""
+        yield f"Why it differs, *{'; '.join(claim.about for claim in claims)}*:"
+        yield reason if reason in REASONS.values() else UNKNOWN
     for more in BELOW[name](results):
         yield ""
         yield from more

@@ -1,6 +1,6 @@
-"""Pictures of a model, and of what gravity does. Needs matplotlib: ``pip install "dwindle[plot]"``.
+"""Plots of weights and of accuracy against sparsity; they need ``pip install "dwindle[plot]"``.
 
-Colours are Okabe and Ito's, which the colour-blind tell apart too.
+The colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ GRAVITIES = tuple(10.0 ** (k / 2) for k in range(-12, -3))
 
 
 class Point(NamedTuple):
-    """What a gravity comes to."""
+    """Features kept and score at one gravity."""
 
     gravity: float
     kept: int
@@ -36,10 +36,10 @@ class Point(NamedTuple):
 def path(
     train: Batch, test: Batch, gravities: Iterable[float] = GRAVITIES, **settings: Any
 ) -> list[Point]:
-    """Features kept, and the score on ``test``, of a learner for each gravity.
+    """Train a learner for each gravity; return the features kept and the score on ``test``.
 
-    The score is the AUC if the loss is of two classes, else the mean loss. ``settings`` are the
-    `Learner`'s, but for its shrinkage.
+    The score is the AUC for classification, else the mean loss. ``settings`` are passed to
+    `Learner`.
     """
     points = []
     for gravity in gravities:
@@ -56,8 +56,8 @@ def plot_path(
 ) -> tuple[Axes, Axes]:
     """Draw the score, and below it the features kept, against gravity.
 
-    ``points`` are what `path` returns, or any (gravity, kept, score), and ``score`` says what that
-    is. Returns the two axes, which may be given.
+    ``points`` are those of `path`, or any (gravity, kept, score); ``score`` is the label of the
+    upper axis. ``axes`` are the two axes to draw on; they are returned.
     """
     if not points:
         raise DataError("there is nothing to draw: the path has no points")
@@ -75,14 +75,14 @@ def plot_path(
     below.yaxis.set_minor_formatter(LogFormatter())
     for each in axes:
         each.set_xscale(**_scale(gravity))
-        if min(gravity) == 0:  # else it would go as far to the left as to the right
+        if min(gravity) == 0:  # a symmetric scale would extend as far to the left as to the right
             each.set_xlim(-0.2 * min((g for g in gravity if g > 0), default=1.0), 1.5 * gravity[-1])
         each.grid(alpha=0.3)
     return above, below
 
 
 def plot_weights(model: Learner | Model, top: int = 20, axes: Any = None) -> Axes:
-    """Draw the ``top`` heaviest weights as bars, the heaviest first. Returns the axes."""
+    """Draw the ``top`` heaviest weights as bars, heaviest first; return the axes."""
     weights = sorted(model.weights().items(), key=lambda item: -abs(item[1]))
     if not weights:
         raise DataError("there is nothing to draw: the model has kept no feature")
@@ -95,7 +95,7 @@ def plot_weights(model: Learner | Model, top: int = 20, axes: Any = None) -> Axe
     drawn.barh(place, shown, color=[BLUE if w > 0 else ORANGE for w in shown])
     drawn.set_yticks(place, [_short(name) for name in names])
     for label in drawn.get_yticklabels():
-        label.set_parse_math(False)  # a name with two dollar signs is no formula
+        label.set_parse_math(False)  # a name with two dollar signs is not a formula
     drawn.invert_yaxis()
     drawn.axvline(0, color="black", linewidth=0.8)
     drawn.grid(axis="x", alpha=0.3)
@@ -107,11 +107,12 @@ def plot_weights(model: Learner | Model, top: int = 20, axes: Any = None) -> Axe
 
 
 def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
-    """Draw how good each setting of a search is against the features it keeps.
+    """Draw the metric of each setting of a search against the features it keeps.
 
-    The line is the frontier, what no other setting beats in both; below the dashed line is what is
-    too much worse than the best without gravity. Two classes have a second picture, of the AUC (of
-    the accuracy if the metric is the AUC). Returns the axes, which may be given.
+    The line is the frontier, the settings that no other beats in both. The dashed line is the
+    bound: settings beyond it are worse than the best without gravity by more than the tolerance.
+    Classification has a second plot, of the AUC (of the accuracy if the metric is the AUC).
+    ``axes`` are the axes to draw on; they are returned.
     """
     other = "accuracy" if found.metric == "auc" else "auc"
     has_other = not np.isnan(getattr(found.dense, other))
@@ -125,7 +126,7 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
     frontier = found.frontier()
     for each, name in zip(drawn, names, strict=True):
         _draw_frontier(each, name, found, measured, frontier)
-    # Less than one feature is a mean over folds: there the scale is linear, down to none.
+    # Fewer than one feature is a mean over folds: there the scale is linear, down to 0.
     least, most = (limit(score.kept for score in measured) for limit in (min, max))
     scale: dict[str, Any] = {"linthresh": 1.0} if least < 1 else {}
     for each in drawn:
@@ -136,7 +137,7 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
         drawn[0].axhline(found.bound, color="black", linewidth=0.8, linestyle="--", label="bound")
     drawn[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     drawn[-1].set_xlabel("features kept")
-    if figure is not None:  # the first layout makes room for the ticks before it, the next for its
+    if figure is not None:  # lay out twice: the first time, the ticks are not yet known
         figure.draw_without_rendering()
     return drawn
 
@@ -167,7 +168,7 @@ def _draw_frontier(
 
 
 def _scale(numbers: Sequence[float]) -> dict[str, Any]:
-    """A logarithmic one, on which 0 has a place if it is there."""
+    """Return a logarithmic scale, with a place for 0 if it occurs."""
     if min(numbers) > 0:
         return {"value": "log"}
     return {"value": "symlog", "linthresh": min((n for n in numbers if n > 0), default=1.0)}
