@@ -232,7 +232,7 @@ def _figure(results: Results, name: str, verdicts: Verdicts) -> Text:
     for reason, claims in groupby(differing, lambda claim: REASONS.get(claim.key, claim.key)):
         yield ""
         yield f"Why it differs, *{'; '.join(claim.about for claim in claims)}*:"
-        yield reason if reason in REASONS.values() else UNKNOWN
+        yield reason if reason is not None and reason in REASONS.values() else UNKNOWN
     for more in BELOW[name](results):
         yield ""
         yield from more
