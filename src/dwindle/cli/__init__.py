@@ -29,11 +29,11 @@ class Commands(click.Group):
     """A group that imports a command when it is asked for."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """In the order of the table."""
+        """List the commands in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        """The function ``command`` of the module of that name."""
+        """Import the module of that name and return its ``command``."""
         if name not in COMMANDS:
             return None
         command = import_module(f"dwindle.cli.{name}").command
@@ -41,7 +41,7 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table alone, importing nothing."""
+        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 

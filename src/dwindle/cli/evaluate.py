@@ -37,7 +37,7 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    """In the words of the training's summary."""
+    """Format the figures in the words of the training's summary."""
     yield f"examples      {found['examples']:,}"
     also = ", the log loss" if "log_loss" in found else ""
     yield f"loss          {found['loss']:.6f} {found['loss_name'].lower()}{also}"

@@ -54,7 +54,7 @@ def command(model: str, *, top: int, as_json: bool) -> None:
 
 
 def _settings(found: Any) -> Iterator[str]:
-    """What it was made with; of how data is read, what is not usual."""
+    """Say what the model was trained with; of the reading options, those that are not default."""
     from dwindle.data.options import ReadOptions, kept_reading
 
     for name, value in found.settings.items():
@@ -69,7 +69,7 @@ def _settings(found: Any) -> Iterator[str]:
 
 
 def _outcome(found: Any) -> Iterator[str]:
-    """What came of it, in the words of the training's summary."""
+    """Say the outcome, in the words of the training's summary."""
     metadata = {"seen": None, "peak_live": None} | found.metadata
     yield from counts(len(found), metadata.pop("seen"), metadata.pop("peak_live"))
     for name, value in metadata.items():
@@ -80,7 +80,7 @@ def _outcome(found: Any) -> Iterator[str]:
 
 
 def _told(value: Any) -> str:
-    """A setting or a fact as one would write it."""
+    """Format a setting as one would write it."""
     match value:
         case dict() if [*map(type, value.values())] == [dict]:  # an ingredient
             [(name, fields)] = value.items()

@@ -165,7 +165,7 @@ def reading(settings: dict[str, Any]) -> Any:
 
 
 def for_json(fields: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no word for what is not a number."""
+    """Replace what is not finite by None, since JSON has no NaN."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in fields.items()
@@ -173,7 +173,7 @@ def for_json(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def stop_signals() -> list[int]:
-    """Where it will stand which signal asked the run to stop; a later one ends it at once.
+    """Return a list that SIGINT and SIGTERM append to; a second signal ends the run at once.
 
     ``timeout`` sends its signal to the command and then to all of its group, which is one question
     and not two.
@@ -197,7 +197,7 @@ def stop_signals() -> list[int]:
 
 @contextmanager
 def written_to(output: str) -> Iterator[BinaryIO]:
-    """Standard output, or a file that is there only when it is whole."""
+    """Open standard output, or a file that appears only when it is whole."""
     from dwindle._base.files import replacing
 
     if output == "-":
@@ -208,7 +208,7 @@ def written_to(output: str) -> Iterator[BinaryIO]:
 
 
 def _say_why_it_takes_long() -> None:
-    """When code must be compiled, who sits at a terminal is told that it is for this once."""
+    """On a terminal, say before compiling that it happens only once."""
     if sys.stderr.isatty():
         from dwindle.jit.compile import before_compiling
 

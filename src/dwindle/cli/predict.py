@@ -51,7 +51,7 @@ def command(
 
 
 def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:
-    """Each prediction on a line, followed by its tag if it has one."""
+    """Format each prediction on a line, followed by its tag if it has one."""
     from dwindle.data.text.decimals import lines
 
     text = lines(prediction)

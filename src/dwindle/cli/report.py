@@ -1,4 +1,4 @@
-"""What commands show while they go on, and what a training run came to."""
+"""What commands print while they run, and the summary of a training run."""
 
 import json
 import os
@@ -22,16 +22,16 @@ EVICTED = {  # what a budget came to
 
 
 class Screen(Protocol):
-    """Where lines are printed, and where it is shown how far the work has come."""
+    """Where lines are printed and progress is shown."""
 
     def line(self, text: str) -> None:
         """Print a line."""
 
     def place(self, position: Any) -> None:
-        """The data has been read so far."""
+        """Show how much of the data has been read."""
 
     def runs(self, done: int, total: int) -> None:
-        """So many runs are made."""
+        """Show how many runs are made."""
 
 
 class Log:
@@ -45,10 +45,10 @@ class Log:
         click.echo(text, err=True)
 
     def place(self, position: Any) -> None:
-        """Of no interest."""
+        """Show nothing: a log has no bar."""
 
     def runs(self, done: int, total: int) -> None:
-        """Tell it now and then."""
+        """Print a line for every tenth of the runs."""
         tenths = 10 * done // max(total, 1)
         if tenths > self._tenths:
             self.line(f"{done:,} of {total:,} runs")
@@ -71,7 +71,7 @@ def screen(*, bar: bool) -> Iterator[Screen]:
 
 
 class Watching(Observer):
-    """Moves the bar of a screen, and that is all."""
+    """An observer that only moves the bar."""
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
@@ -82,7 +82,7 @@ class Watching(Observer):
 
 
 def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
-    """How many features a model kept and, if that is known, of how many."""
+    """Say how many features a model kept and, if known, of how many."""
     if seen is None:
         yield f"kept          {counted(kept, 'feature')}"
     else:
@@ -93,7 +93,7 @@ def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
 
 
 def mapping(labels: Mapping[str, float]) -> str:
-    """Which label stands for which class."""
+    """Say which label stands for which class."""
     return ", ".join(f"{label} is {sign:+g}" for label, sign in labels.items())
 
 
@@ -111,7 +111,7 @@ class Report(Observer):
         self.begun = False
 
     def row(self, row: Any) -> None:
-        """One line of the table."""
+        """Print a line of the table."""
         if self.as_json:
             click.echo(json.dumps(for_json(row._asdict())))
         elif not self.quiet:
@@ -142,12 +142,12 @@ class Report(Observer):
             self.screen.line(str(result))
 
     def note(self, text: str) -> None:
-        """What the user should know though the run goes on."""
+        """Print what the user should know though the run goes on."""
         if not self.quiet:
             self.screen.line(f"dwindle: {text}")
 
     def summary(self, summary: Any, model: str) -> None:
-        """What the run came to."""
+        """Print the summary of the run."""
         if self.as_json:
             click.echo(json.dumps(for_json(asdict(summary))))
         if self.as_json or self.quiet:

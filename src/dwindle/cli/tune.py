@@ -123,7 +123,7 @@ def _share(text: str) -> float:
 
 
 class Picture:
-    """Where the frontier is drawn, if it is."""
+    """The plot of the frontier, and where to write it."""
 
     def __init__(self, asked: str | None, model: str, *, wanted: bool) -> None:
         self.asked = asked is not None
@@ -132,7 +132,7 @@ class Picture:
         self.wanted = wanted
 
     def check(self, paths: Sequence[str]) -> None:
-        """Refuse, before any work, what could not be drawn after it."""
+        """Refuse, before any work, a file that could not be written after it."""
         if not self.wanted:
             return
         if self.path.absolute() == self.model.absolute():

@@ -27,7 +27,7 @@ SHARED = {
 
 
 class Report(report.Report):
-    """The frontier and the choice, and then the training's summary."""
+    """The frontier and the chosen setting, then the training's summary."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ def command_line(setting: Any, options: Mapping[str, Any]) -> str:
 
 
 def table(found: Any) -> Iterator[str]:
-    """The frontier, and the best without gravity, which may be behind it."""
+    """Format the frontier, and the best setting without gravity, which may lie behind it."""
     shown = _thinned(found)
     other = "accuracy" if found.metric == "auc" else "auc"
     others = [other] if not math.isnan(getattr(found.dense, other)) else []
@@ -105,7 +105,7 @@ def table(found: Any) -> Iterator[str]:
 
 
 def _thinned(found: Any) -> Sequence[Any]:
-    """Of the frontier as many as fit, with the chosen one; the sparsest first."""
+    """Thin the frontier to as many rows as fit, the chosen one among them; sparsest first."""
     marked = [found.chosen, found.dense]
     frontier = [score for score in found.frontier() if score not in marked]
     room = ROWS - len(marked)

@@ -33,7 +33,7 @@ def show(weights: Sequence[tuple[str, float]], out: Console) -> None:
 
 
 class _Marks:
-    """What bars are made of: blocks, or plain ASCII where the encoding has none."""
+    """Characters for bars: blocks, or ASCII where the encoding has none."""
 
     def __init__(self, encoding: str) -> None:
         self.full, self.half_below, self.half_above, self.zero, self.gap = "█▐▌│…"
@@ -43,27 +43,27 @@ class _Marks:
             self.full, self.half_below, self.half_above, self.zero, self.gap = "#--|~"
 
     def bar(self, columns: float) -> str:
-        """So many columns to either side of zero, to the half, which is the least."""
+        """Draw a bar of so many columns, rounded to half a column, at least one half."""
         halves = max(1, round(2 * abs(columns)))
         full, half = self.full * (halves // 2), halves % 2
         return full + self.half_above * half if columns > 0 else self.half_below * half + full
 
 
 def _aligned(weights: list[float]) -> list[str]:
-    """With six digits each, their points one below the other."""
+    """Format weights with six digits, aligned at the decimal point."""
     parts = [f"{w:+#.6g}".split(".") for w in weights]
     before, after = (max(len(part[k]) for part in parts) for k in (0, 1))
     return [f"{whole:>{before}}.{rest:<{after}}" for whole, rest in parts]
 
 
 def plain(name: str, encoding: str) -> str:
-    """The name with what would move the cursor, or what the encoding cannot show, spelt out."""
+    """Escape control characters and what the encoding cannot show."""
     seen = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
     return seen.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _short(name: str, columns: int, gap: str) -> str:
-    """The name in so many columns: its middle is left out, for names differ at their ends."""
+    """Shorten a name to so many columns by its middle, since names differ at their ends."""
     if cell_len(name) <= columns:
         return name
     tail = (columns - 1) // 2

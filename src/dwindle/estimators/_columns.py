@@ -21,7 +21,7 @@ FLOATS = (np.float32, np.float64)
 
 
 class HasColumns(BaseEstimator, ABC):
-    """An estimator that is given X, and keeps to the columns that it had for learning.
+    """An estimator that turns X into batches, with the columns it was fitted with.
 
     Columns with names are features by these names; others are numbers, from 0 on. What has no
     columns, a `Batch` or a data frame with text, has features with names of their own.
@@ -42,7 +42,7 @@ class HasColumns(BaseEstimator, ABC):
     def _present(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
     ) -> tuple[Batch, NDArray[Any], NDArray[Any] | None, NDArray[np.int64]]:
-        """Examples, labels, weights and numbers of the rows whose weight is not 0."""
+        """Return examples, labels, weights and row numbers of the rows whose weight is not 0."""
         batch, y = self._rows_of(X, y, reset=reset)
         number = np.arange(len(y))
         if sample_weight is None:
@@ -57,7 +57,7 @@ class HasColumns(BaseEstimator, ABC):
         return batch.only(there), y[there], weight[there], number[there]
 
     def _rows_of(self, X: Any, y: Any, *, reset: bool) -> tuple[Batch, NDArray[Any]]:
-        """The rows of X and their labels; what its columns are is settled by the first."""
+        """Turn X and y into a batch and labels; the first X fixes the columns."""
         batch = _with_names(X)
         if batch is not None:
             if reset:
@@ -74,7 +74,7 @@ class HasColumns(BaseEstimator, ABC):
         return _named(_batch_of(x), self._keys, names), y
 
     def _examples(self, X: Any) -> Batch:
-        """The rows of X, to predict: columns are what they were for learning."""
+        """Turn X into a batch to predict, with the columns it was fitted with."""
         batch = _with_names(X)
         if batch is not None:
             return batch
@@ -96,7 +96,7 @@ class HasColumns(BaseEstimator, ABC):
         return _batch_of(x)
 
     def _plain(self, X: Any) -> bool:
-        """Whether it is a matrix that `Batch` checks as well: scikit-learn's checks take longer."""
+        """Tell whether `Batch` alone checks X well enough: scikit-learn's checks take longer."""
         return (
             isinstance(X, csr_array | csr_matrix)
             and X.dtype in FLOATS
@@ -110,13 +110,13 @@ class HasColumns(BaseEstimator, ABC):
         return self.__dict__.get("feature_names_in_")
 
     def _forget_columns(self) -> None:
-        """What is learned has names of its own, not those of columns."""
+        """Forget the columns: what is learned has names of its own."""
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self._keys = None
 
     def _by_column(self, key: NDArray[np.uint64], weight: NDArray[np.float64]) -> tuple[Any, Any]:
-        """The columns that have a weight, in order, and their weights."""
+        """Return the columns that have a weight, in order, and their weights."""
         order = np.argsort(key)
         key, weight = key[order], weight[order]
         if self._keys is None:
@@ -127,7 +127,7 @@ class HasColumns(BaseEstimator, ABC):
         return column, weight[place[column]]
 
     def _column_metadata(self) -> dict[str, Any]:
-        """What a model file says of the columns."""
+        """Return what a model file says of the columns."""
         if self._keys is not None:
             return {"columns": list(self.feature_names_in_)}
         if hasattr(self, "n_features_in_"):
@@ -135,7 +135,7 @@ class HasColumns(BaseEstimator, ABC):
         return {}
 
     def _restore_columns(self, metadata: Mapping[str, Any]) -> None:
-        """They are what a model file says of them."""
+        """Restore the columns from what a model file says."""
         if "columns" in metadata:
             self.feature_names_in_ = np.array(metadata["columns"], object)
             self._keys = _keys_of(self.feature_names_in_)
@@ -145,19 +145,19 @@ class HasColumns(BaseEstimator, ABC):
 
 
 def _with_names(X: Any) -> Batch | None:
-    """The rows of what has features by name rather than columns: a batch, a frame with text."""
+    """Return the batch of an X that has names instead of columns: a Batch, or a frame with text."""
     if isinstance(X, Batch):
         return X
     return batch_of(X) if has_text(X) else None
 
 
 def _batch_of(x: Any) -> Batch:
-    """The rows of a checked matrix; a feature is the number of its column."""
+    """Return the rows of a checked matrix; a feature's key is its column number."""
     return Batch.from_csr(x) if issparse(x) else Batch.from_dense(x)
 
 
 def _names_of(table: Any) -> NDArray[Any] | None:
-    """The names of a data frame's columns, if that is what it is."""
+    """Return the column names, if X is a data frame."""
     names = getattr(table, "columns", None)
     if names is None or not all(isinstance(name, str) for name in names):
         return None
@@ -165,12 +165,12 @@ def _names_of(table: Any) -> NDArray[Any] | None:
 
 
 def _keys_of(names: NDArray[Any]) -> NDArray[np.uint64]:
-    """The key of each name, as it is in files too."""
+    """Compute the key of each name, as in files."""
     return np.fromiter(map(key_of, names), np.uint64, len(names))
 
 
 def _named(batch: Batch, keys: NDArray[np.uint64] | None, names: Any) -> Batch:
-    """The batch with features that are called as the columns are."""
+    """Give the features of a batch the names of the columns."""
     if keys is None:
         return batch
     return batch._replace(key=keys[batch.key], names=NamesView(names, batch.key.astype(np.int64)))

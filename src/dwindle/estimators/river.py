@@ -1,4 +1,4 @@
-"""The learner where River's estimators are: in its pipelines, metrics and evaluations.
+"""Estimators for River: in its pipelines, metrics and evaluations.
 
 Needs the package ``river``: ``pip install "dwindle[river]"``.
 """
@@ -25,7 +25,7 @@ SIGNS = {False: -1, True: 1}  # 0 and 1 are keys of it too
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradient(base.Estimator, LearnerSettings):
-    """What the classifier and the regressor share: a learner, made of the settings of `train`.
+    """The base of the classifier and the regressor: a learner with the settings of `train`.
 
     ``learner`` tells more: its weights, how many there are, why a prediction is what it is.
     """
@@ -49,7 +49,7 @@ class TruncatedGradient(base.Estimator, LearnerSettings):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
-    """Two classes, by their labels False and True, or 0 and 1.
+    """A classifier of two classes, with labels False and True, or 0 and 1.
 
     >>> from river import datasets, evaluate, metrics, preprocessing
     >>> model = preprocessing.StandardScaler() | TruncatedGradientClassifier(gravity=1e-3)
@@ -69,11 +69,11 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
         self._do(self.learner.learn_one, x, SIGNS[y], w)
 
     def predict_one(self, x: Mapping[Any, Any], **_: Any) -> bool:
-        """The label that is more likely."""
+        """Predict the more likely label."""
         return self._do(self.learner.predict_one, x) > 0
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
-        """The probability of each label."""
+        """Predict the probability of each label."""
         if not has_probabilities(self.learner.loss):
             raise NotImplementedError("probabilities need the logistic loss")
         chance = link(self.learner.loss, self._do(self.learner.predict_one, x))
@@ -82,7 +82,7 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
-    """Numbers; with the loss "poisson", counts.
+    """A regressor; with the loss "poisson", of counts.
 
     >>> from river import datasets, evaluate, metrics, preprocessing
     >>> model = TruncatedGradientRegressor(update="plain", learning_rate=0.01, gravity=1e-3)
@@ -98,6 +98,6 @@ class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
         self._do(self.learner.learn_one, x, y, w)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
-        """The prediction, which for counts is their mean."""
+        """Predict the mean, where the loss has a link."""
         p: float = link(self.learner.loss, self._do(self.learner.predict_one, x))
         return p

@@ -18,7 +18,7 @@ COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_befo
 
 @dataclass
 class Reached:
-    """How far a run has come. With its settings and its data, all that it takes to go on."""
+    """How far a run has come: with its settings and data, all it takes to go on."""
 
     learner: Learner | None = None
     progress: Progress | None = None
@@ -66,7 +66,7 @@ def check_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:
 
 
 def after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]:
-    """What follows the first so many examples and bad lines."""
+    """Skip the examples and bad lines that an earlier run has learned from."""
     for item in parsed:
         n, n_bad = min(examples, item.batch.n_examples), min(bad, len(item.bad))
         examples, bad = examples - n, bad - n_bad

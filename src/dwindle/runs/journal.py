@@ -12,7 +12,7 @@ BEGIN = b'{"about": '
 
 
 class Journal:
-    """Results by name, each written to the file as soon as it is there.
+    """Results by name, each appended to the file as soon as it is known.
 
     The first line says what the work is ``about``. A file in which other work is finished is not
     gone on with: it is refused by name. A last line that was cut short is as if it had not been
@@ -51,7 +51,7 @@ class Journal:
         return len(self._done)
 
     def add(self, name: str, result: Any) -> None:
-        """Work of this name is finished."""
+        """Append the result of finished work."""
         line = _line([name, result])
         self._done[name] = json.loads(line)[1]
         with self.path.open("ab") as file:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
 
 
 class Observer:
-    """Hears how a run goes; override what is of interest."""
+    """Callbacks of a run, which do nothing by default; override those of interest."""
 
     def position(self, position: "Position") -> None:
         """Called at the beginning and after each batch with the place in the data."""

@@ -20,7 +20,7 @@ from dwindle.runs.progress import Progress
 
 
 class Passes:
-    """Examples to learn from, as often as wanted, and a holdout, if there is to be one.
+    """The examples of a run, to go over as often as wanted, and its holdout, if any.
 
     ``holdout`` is a number n, for every n-th example, or a file. ``note`` is told, once, if there
     is no room to keep what was parsed.

@@ -20,7 +20,7 @@ _NO_BINS = np.empty((2, 0))
 
 
 class Ranking:
-    """The AUC of a stream, from counts of predictions in narrow bins of 1 / (1 + exp(-p)).
+    """The AUC of a stream, computed from counts of predictions in narrow bins of 1 / (1 + exp(-p)).
 
     Within a bin predictions count as ties, so the error is at most half the chance that a positive
     and a negative share one.
@@ -30,7 +30,7 @@ class Ranking:
         self.count = np.zeros((2, BINS)) if count is None else count
 
     def auc(self) -> float:
-        """The chance that a positive outranks a negative."""
+        """Compute the chance that a positive outranks a negative."""
         negative, positive = self.count
         pairs = negative.sum() * positive.sum()
         if not pairs:
@@ -41,13 +41,13 @@ class Ranking:
 
 
 class LabelCounts:
-    """The weight of each label that went by, for the best constant prediction."""
+    """The total weight of each label, for the best constant prediction."""
 
     def __init__(self, weight: Mapping[float, float] | None = None) -> None:
         self.weight = dict(weight or {})
 
     def add(self, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
-        """These labels were seen; those of importance 0 are none."""
+        """Add labels by their importance."""
         known = list(self.weight)[:FEW]
         values, weights = np.array(known, np.float32), np.array([*map(self.weight.get, known)])
         n_others = _weigh(label, importance, values, weights)  # in order, whatever the batches
@@ -67,7 +67,7 @@ class LabelCounts:
                 self.weight[near] = self.weight.get(near, 0.0) + weight
 
     def best_constant(self, loss: Any) -> tuple[float, float]:
-        """The constant with the least mean loss, and that loss: every loss here is convex."""
+        """Find the constant with the least mean loss, and that loss, by golden-section search."""
         if not self.weight:
             return 0.0, float("nan")
         label = np.array(list(self.weight), np.float32)
@@ -90,7 +90,7 @@ class LabelCounts:
 
 @kernel
 def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
-    """Each value has the weight of its labels added; returns how many that count are of none.
+    """Add the weights of labels to those of known values; returns how many labels have none.
 
     Without a branch for each label, which cannot be predicted.
     """
@@ -106,7 +106,7 @@ def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
 
 
 class Progress:
-    """Counts, losses and AUC of the examples that went by."""
+    """Counts, mean loss and AUC of the examples so far, each predicted before it was learned."""
 
     def __init__(self, loss: Any, *, ranks: bool | None = None) -> None:
         self.loss = loss
@@ -127,12 +127,12 @@ class Progress:
         label: NDArray[np.float32],
         importance: NDArray[np.float32],
     ) -> None:
-        """These examples were predicted, then learned from."""
+        """Add examples that were predicted, then learned from."""
         self.count(batch)
         self.measure(prediction, label, importance)
 
     def count(self, batch: Batch) -> None:
-        """These examples went by; what they tell is for `measure` to find out."""
+        """Count examples; `measure` adds their losses, perhaps on another thread."""
         self.examples += batch.n_examples
         self.feature_count += len(batch.key)
 
@@ -142,7 +142,7 @@ class Progress:
         label: NDArray[np.float32],
         importance: NDArray[np.float32],
     ) -> None:
-        """The losses and labels of examples that were counted."""
+        """Add the losses and labels of examples that were counted."""
         count = _NO_BINS if self.ranking is None else self.ranking.count
         self.total, self.weight = self._tally(
             self.loss, prediction, label, importance, self.total, self.weight, count
@@ -160,13 +160,13 @@ class Progress:
         return float("nan") if self.ranking is None else self.ranking.auc()
 
     def since_last(self) -> float:
-        """The mean loss since this was last asked."""
+        """Return the mean loss since the last call."""
         total, weight = self.total - self._since[0], self.weight - self._since[1]
         self._since = (self.total, self.weight)
         return total / weight if weight else float("nan")
 
     def state(self) -> dict[str, Any]:
-        """All of it, as JSON can hold it."""
+        """Return everything, fit for JSON."""
         ranks = None if self.ranking is None else _packed(self.ranking.count)
         return {
             "examples": self.examples,

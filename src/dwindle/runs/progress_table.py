@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 def cut(batch: Batch, done: int, due: int) -> Iterator[Batch]:
-    """The batch, cut where a row is due: batching never changes a weight.
+    """Cut the batch where a row is due: batching never changes a weight.
 
     ``done`` examples went before; the next row is due at ``due`` of them, then at its doublings.
     """

@@ -58,7 +58,7 @@ class Setting(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The values to try of each setting; None is automatic."""
+    """The values to try of each setting; None chooses them by the data."""
 
     learning_rate: tuple[float, ...] | None = None
     pass_decay: tuple[float, ...] | None = None
@@ -83,14 +83,14 @@ class Grid(NamedTuple):
                 given.learner(Squared())
 
     def settings(self) -> list[Setting]:
-        """All of them once; first those without shrinkage, which the others are compared with."""
+        """List all settings once; first those without shrinkage, the others' baseline."""
         made = [Setting(*values) for values in itertools.product(*map(_given, self))]
         shrunk = [setting for setting in made if setting.shrinks]
         return list(dict.fromkeys([*map(_unshrunk, made), *shrunk]))
 
 
 def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
-    """What the grid leaves open is filled in by looking at the examples.
+    """Fill in what the grid leaves open by looking at the examples.
 
     Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
     go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
@@ -121,7 +121,7 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
 
 
 def _unshrunk(setting: Setting) -> Setting:
-    """Without gravity there is nothing that the others could change."""
+    """Return the setting without gravity, where the other options change nothing."""
     return setting._replace(
         gravity=0.0, truncate_every=1, threshold=None, shrinkage="truncation", cooldown=0
     )
@@ -133,7 +133,7 @@ def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:
 
 
 def _length(examples: Sequence[Batch]) -> float:
-    """The mean of |x|^2, the constant among x; an example of importance 2 makes twice the step."""
+    """Compute the mean of |x|^2, with the constant 1 in x, by importance."""
     total = steps = 0.0
     for batch in examples:
         importance = batch.importances()

@@ -41,7 +41,7 @@ class Score(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search came to."""
+    """The result of a search."""
 
     metric: str
     dense: Score  # the best without shrinkage
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     scores: list[Score]
 
     def frontier(self) -> list[Score]:
-        """The scores that no other beats in features kept and metric, the sparsest first."""
+        """List the scores that no other beats in features kept and metric, the sparsest first."""
         measured = (each for each in self.scores if not math.isnan(each.kept))
         best = -math.inf
         found = []
@@ -63,7 +63,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """Finds the best setting without shrinkage, then the sparsest that is about as good.
+    """A search for the best setting without shrinkage, then for the sparsest about as good.
 
     That is: whose metric is worse by no more than ``tolerance``, as a share of it. With ``keep``,
     what is measured is the model's so many heaviest features, and the best is chosen.
@@ -125,7 +125,7 @@ class Search:
         journal: Journal | None = None,
         observer: Observer | None = None,
     ) -> list[Score]:
-        """How good each of these settings is."""
+        """Measure each of these settings."""
         data = _Folds(examples, self.folds)
         runs = _runs(settings)
         measured = self._measured(data, runs, jobs, journal, observer or Observer())
@@ -141,7 +141,7 @@ class Search:
 
     @property
     def measure(self) -> str:
-        """The metric's name."""
+        """Name of the metric."""
         return self.metric or ("accuracy" if self._ranks else "loss")
 
     def _measured(
@@ -152,7 +152,7 @@ class Search:
         journal: Journal | None,
         observer: Observer,
     ) -> dict[str, list[Any]]:
-        """What each run came to on each fold, by its name."""
+        """Make all runs on all folds; returns the results by the name of the run."""
         found: dict[str, list[Any]] = {name: [None] * self.folds for name in runs}
         waiting: list[tuple[str, int]] = []
         for name, fold in itertools.product(runs, range(self.folds)):
@@ -185,7 +185,7 @@ class Search:
         fold: int,
         observer: Observer,
     ) -> list[list[float] | None]:
-        """What each setting of a run, which differ in passes and rest, comes to on a fold."""
+        """Train on a fold; measure each setting of the run, which differ in passes and cooldown."""
         learner = run[0].learner(self.loss, self.fixed)
         found: dict[Setting, list[float] | None] = dict.fromkeys(run)  # None: it diverged
 
@@ -206,7 +206,7 @@ class Search:
         return list(found.values())
 
     def _held(self, data: "_Folds", learner: Learner, fold: int) -> list[float]:
-        """Weight, accuracy, AUC, loss and features kept, on what the fold holds out."""
+        """Measure weight, accuracy, AUC, loss and features kept on what the fold holds out."""
         # A model cut to its heaviest features is another model; uncut, it is the learner.
         model = learner if self.keep is None else Model.of(learner, keep=self.keep)
         p, label, weight = data.predicted(model, fold)
@@ -241,7 +241,7 @@ class Search:
         )
 
     def choose(self, scores: list[Score]) -> Found:
-        """The best without shrinkage, and the sparsest that is about as good."""
+        """Choose the best without shrinkage, and the sparsest that is about as good."""
         metric = self.measure
         dense = max(
             (each for each in scores if not each.setting.shrinks),
@@ -262,18 +262,18 @@ class Search:
 
 
 def good(score: Score, metric: str) -> float:
-    """The metric, turned so that more is better; least of all if there is none."""
+    """Return the metric, negated if less is better; -inf if there is none."""
     value = METRICS[metric] * float(getattr(score, metric))
     return -math.inf if math.isnan(value) else value
 
 
 def trained(examples: Sequence[Batch], setting: Setting, loss: Any) -> Learner:
-    """A learner that went over all the examples with one setting."""
+    """Train a learner on all the examples with one setting."""
     return fit(setting.learner(loss), examples, setting.passes, setting.cooldown)
 
 
 class _Folds:
-    """Examples to learn from and examples held out, by fold."""
+    """Cross-validation folds: the examples to learn from and those held out of each."""
 
     def __init__(self, examples: Sequence[Batch], folds: int) -> None:
         self._examples, self._folds = examples, folds
@@ -282,7 +282,7 @@ class _Folds:
             raise DataError(f"there are {self._first[-1]} examples, too few for {folds} folds")
 
     def learned(self, fold: int) -> Iterator[Batch]:
-        """In order; one that is held out has importance 0, which leaves everything as it was."""
+        """Yield the examples in order; one that is held out has importance 0."""
         for first, batch in zip(self._first[:-1], self._examples, strict=True):
             importance = batch.importances().copy()
             importance[(fold - first) % self._folds :: self._folds] = 0.0
@@ -291,7 +291,7 @@ class _Folds:
     def predicted(
         self, model: Any, fold: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
-        """Predictions, labels and weights of what is held out."""
+        """Return predictions, labels and weights of what is held out."""
         parts = []
         for first, batch in zip(self._first[:-1], self._examples, strict=True):
             held = np.arange(first, first + batch.n_examples) % self._folds == fold
@@ -305,7 +305,7 @@ class _Folds:
 
 
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
-    """Settings by the name of the run that they are moments of, in the order of its passes.
+    """Group settings that differ only in passes and cooldown into one run, by its name.
 
     The name says all moments, so that a journal gives back what was measured at these and no other.
     """

@@ -35,7 +35,7 @@ from dwindle.runs.tune.search import Found, Search
 
 @dataclass(kw_only=True)
 class TuneSettings:
-    """What to try, and what is wanted of the model."""
+    """The settings of `tune`: what to try, and how to choose."""
 
     grid: Grid = field(default_factory=Grid)
     fixed: LearnerSettings = field(default_factory=LearnerSettings)  # what the grid does not vary
@@ -71,7 +71,7 @@ class TuneSettings:
 
 @dataclass
 class Tuned:
-    """What was found, and the outcome of the training with it."""
+    """The result of a search, and the summary of the training with it."""
 
     found: Found
     summary: Summary
@@ -113,7 +113,7 @@ def tune(
 
 
 def _found(paths: Sources, path: Path, settings: TuneSettings, observer: Observer) -> Found:
-    """Search, with the journal at ``path``."""
+    """Run the search, with its journal at ``path``."""
     with closing(Cache()) as cache:
         loss = _fill(cache, paths, settings, observer)
         examples = [parsed.batch for parsed in cache.read()]
@@ -128,7 +128,7 @@ def _found(paths: Sources, path: Path, settings: TuneSettings, observer: Observe
 
 
 def _about(examples: Sequence[Batch], loss: Any, settings: TuneSettings) -> dict[str, Any]:
-    """All that decides what a run of a given name comes to.
+    """Describe all that decides the result of a run of a given name.
 
     What else is asked for may change: other rates, gravities and passes are other runs, and the
     metric and the tolerance only choose among them.
@@ -177,7 +177,7 @@ def _fill(
 
 
 def _lessons(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
-    """What is learned from, if the loss can, and no names."""
+    """Map the labels, refuse those the loss cannot use, and drop the names."""
     batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
     with errors_at(parsed.place):
         Learner(loss).lessons(batch)
@@ -185,7 +185,7 @@ def _lessons(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
 
 
 def _digest(examples: Sequence[Batch]) -> str:
-    """Of all that is learned from, however it is cut into batches."""
+    """Hash all that is learned from, however it is cut into batches."""
     found = [xxhash.xxh64() for _ in Batch._fields]
     for batch in examples:
         for digest, array in zip(found, _arrays(batch), strict=False):
