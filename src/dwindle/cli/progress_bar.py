@@ -63,11 +63,13 @@ class Bar:
             speed=speed,
             place=f"pass {position.pass_number}/{position.passes}",
         )
+        self._progress.start()
 
     def runs(self, done: int, total: int) -> None:
         """Show how many runs of a search are made."""
         self._show("runs", _OF_RUNS)
         self._progress.update(self._task, completed=done, total=total)
+        self._progress.start()
 
     def close(self) -> None:
         """Take the bar away."""
@@ -79,10 +81,9 @@ class Bar:
             self._shows, self._begin = what, time.monotonic()
             self._progress.columns = columns
             self._progress.reset(self._task, count="", speed="", place="")
-            self._progress.start()
 
     def _of_data(self, position: Position) -> tuple[ProgressColumn, ...]:
-        speed = _text("speed", Column(justify="right", min_width=len("999,999 examples/s")))
+        speed = _text("speed", len("999,999 examples/s"))
         place = [_text("place")] if position.passes > 1 else []
         if position.total is None:
             return *place, FileSizeColumn(), _text("count"), speed, TimeElapsedColumn()
@@ -110,12 +111,14 @@ class _Terminal(Console):
         return full.update_width(full.max_width - len("^C") - 1)
 
 
-def _text(field: str, column: Column | None = None) -> Any:
-    return TextColumn(f"{{task.fields[{field}]}}", table_column=column or Column(no_wrap=True))
+def _text(field: str, width: int = 0) -> Any:
+    """Make a column of one of the task's fields, aligned to the right in so many columns."""
+    column = Column(no_wrap=True, min_width=width)
+    return TextColumn(f"{{task.fields[{field}]}}", justify="right", table_column=column)
 
 
 _BAR = BarColumn(None, table_column=Column(max_width=LONGEST))
-_LEFT = (TimeRemainingColumn(), TextColumn("left"))
+_LEFT = (TimeRemainingColumn(), TextColumn("left", table_column=Column(min_width=4)))
 _OF_RUNS = (
     _BAR,
     TaskProgressColumn(),
