@@ -107,12 +107,16 @@ class _Text(click.ParamType):  # type: ignore[type-arg]  # generic since click 8
             self.fail(str(error), param, ctx)
 
 
-def setting(settings: type, name: str, *, several: bool = False) -> Callable[[Function], Function]:
-    """Make the option of a setting out of the table; with ``several``, of a list of values."""
+def setting(settings: type, name: str, *, several: str = "") -> Callable[[Function], Function]:
+    """Make the option of a setting out of the table.
+
+    With ``several`` it takes a list of values, and that is what its help says of the default.
+    """
     about, default = options_of(settings)[name], default_of(settings, name)
     flags = ["--" + name.replace("_", "-"), *([f"-{about.short}"] if about.short else [])]
     if several:
-        return click.option(*flags, name, metavar="V,V,...", help=about.help)
+        told = f"{about.help}  [default: {several}]"
+        return click.option(*flags, name, metavar="V,V,...", help=told)
     if about.kind is bool:
         flag = f"{flags[0]}/--no-{flags[0][2:]}" if default else flags[0]
         return click.option(flag, name, is_flag=True, default=default, help=about.help)

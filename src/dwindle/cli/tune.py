@@ -31,17 +31,22 @@ from dwindle.runs.settings import RunSettings
 
 INSTALL = 'pip install "dwindle[plot]"'
 METRICS = ("accuracy", "auc", "loss")
-TRIED = (  # settings that may have several values
-    *("learning_rate", "pass_decay", "gravity", "truncate_every", "threshold"),
-    *("update", "shrinkage", "passes", "cooldown"),
-)
+# Settings that may have several values, and what is tried by default.
+TRIED = dict.fromkeys(
+    ("learning_rate", "pass_decay", "gravity", "passes", "cooldown"), "chosen by the data"
+) | {
+    "truncate_every": "1",
+    "threshold": "all weights",
+    "update": "adaptive",
+    "shrinkage": "truncation",
+}
 FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 
 
 @click.command(name="tune", cls=Command)
 @data
 @model_file
-@decorated(*(setting(RunSettings, name, several=True) for name in TRIED))
+@decorated(*(setting(RunSettings, name, several=tried) for name, tried in TRIED.items()))
 @decorated(*(setting(LearnerSettings, name) for name in FIXED))
 @click.option("--folds", default=10, show_default=True, help="Number of cross-validation folds.")
 @click.option(
