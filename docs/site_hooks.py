@@ -17,14 +17,15 @@ OUTSIDE = re.compile(r"(?<=\]\()\.\./([^)#]+)")  # the target of a link that lea
 FETCHED = re.compile(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="https?://[^"]*"')
 API_MARK = "<!-- public names -->"
 API_SECTIONS = {  # heading of the API reference: the modules whose public names it lists
-    "Commands as functions": ("runs", "model.merge", "data"),
-    "Learner and data": ("engine", "features"),
+    "Learner": ("engine",),
+    "Commands as functions": ("runs", "model.merge"),
+    "Data": ("data", "features"),
     "Models": ("model",),
     "Estimators": ("estimators",),
     "Losses": ("algorithm.losses",),
     "Shrinkages": ("algorithm.shrinkage",),
     "Updates and learning rates": ("algorithm",),
-    "Analysis": ("analysis", "datasets"),
+    "Metrics and analysis": ("runs.metrics", "analysis", "datasets"),
     "Errors": ("_base",),
 }
 

@@ -229,13 +229,18 @@ def _figure(results: Results, name: str, verdicts: Verdicts) -> Text:
             ((claim.about, claim.says, found.here, found.verdict) for claim, found in mine),
         )
     differing = [claim for claim, found in mine if found.verdict == DIFFERS]
-    for reason, claims in groupby(differing, lambda claim: REASONS.get(claim.key, claim.key)):
+    for reason, claims in groupby(differing, _reason):
         yield ""
         yield f"Why it differs, *{'; '.join(claim.about for claim in claims)}*:"
         yield reason if reason is not None and reason in REASONS.values() else UNKNOWN
     for more in BELOW[name](results):
         yield ""
         yield from more
+
+
+def _reason(claim: Claim) -> str:
+    """Return why a claim differs, or its own key if that is not known."""
+    return REASONS.get(claim.key, claim.key)
 
 
 def _differences(results: Results) -> Text:
