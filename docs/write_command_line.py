@@ -34,7 +34,7 @@ dwindle convert train.vw train.arrow
 - **`dwindle tune`** [finds good settings](tuning.md); if it is stopped, the same command continues.
 
 A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first: `pandas.read_parquet("ads.parquet")` shows it.
-In Python the same functions are `dwindle.runs.train.train`, `dwindle.runs.tune.tune.tune`, `dwindle.runs.predict.predict` and `evaluate`, `dwindle.runs.convert.convert`, and `dwindle.model.model.Model.load`.
+In Python the same functions are `dwindle.train`, `tune`, `predict`, `evaluate`, `convert` and `merge`, and `dwindle.Model.load` opens a model: see [the API](api.md).
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples.
 Every figure in it is measured before learning from the example: *loss* is the mean so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.

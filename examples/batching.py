@@ -11,8 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.linear_model import SGDClassifier
 
-from dwindle import TruncatedGradientClassifier
-from dwindle.runs.metrics import auc
+from dwindle import TruncatedGradientClassifier, auc
 
 N, N_TRAIN, D, NNZ, TELLING = 25_000, 20_000, 5_000, 30, 50
 SIZES = (20_000, 2_000, 200, 20)
