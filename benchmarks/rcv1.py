@@ -16,7 +16,8 @@ from benchmarks.files import TEN, against_vw, measured_three_ways, megabytes
 from benchmarks.results import Figure, Found, Row, row
 from benchmarks.side_by_side import Run, Spread, interleaved, ratio, seconds, spread
 from benchmarks.tools import DWINDLE, Settings, spoken, train
-from dwindle.data.stream import ReadOptions, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
 
 FULL, SMALL = 1_000.0, 2.0  # megabytes
 SETTINGS = Settings(

@@ -27,7 +27,7 @@ from benchmarks import data as generated
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
 from dwindle.algorithm.updates import default_learning_rate
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.features.batch import Batch
 from dwindle.runs.predict import evaluate

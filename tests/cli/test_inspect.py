@@ -12,7 +12,7 @@ from rich.console import Console
 
 from dwindle import Learner, Squared, Truncation
 from dwindle.cli.weight_bars import show
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.train import TrainSettings, train
 

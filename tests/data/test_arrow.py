@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dwindle._base.errors import DataError
-from dwindle.data.formats import csv, jsonl, vw
+from dwindle.data.formats import csv, jsonl
 from dwindle.data.formats.block import Block
 from dwindle.data.formats.tables import arrow, lists
+from dwindle.data.formats.vw import parser as vw
 from helpers import reference_columns as reference
 
 INTERACTIONS = (("price", "color"), ("color", "color"), ("n", "price", "color"))

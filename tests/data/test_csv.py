@@ -68,6 +68,7 @@ def tables(draw):
 @given(tables())
 @example("y,w,price,color,on\n")
 @example("y,w,price,color,on\n1,1,NA,NA,NA\n1,1,3,red,true")
+@example("y,w,price,color,on\n1,1,1, 7,0\n1,1,1,inf,0\n")
 def test_cells_are_read_as_the_reference_reads_them(text):
     options = {"label_column": "y", "weight_column": "w"}
     parts = read(text, **options)

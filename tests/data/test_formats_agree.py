@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dwindle import Truncation
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.convert import convert
 from dwindle.runs.train import TrainSettings, train

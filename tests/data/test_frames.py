@@ -19,7 +19,7 @@ from dwindle import (
     Truncation,
 )
 from dwindle.data.frames import batch_of
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.train import TrainSettings, train
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dwindle.data.formats import jsonl, vw
+from dwindle.data.formats import jsonl
 from dwindle.data.formats.block import Block
+from dwindle.data.formats.vw import parser as vw
 from helpers import reference_columns as reference
 
 INTERACTIONS = (("price", "color"), ("user", "user"), ("user", "price", "user"), ("color", "color"))

@@ -15,7 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dwindle._base.errors import DataError
-from dwindle.data.stream import Position, ReadOptions, read, size
+from dwindle.data.options import ReadOptions
+from dwindle.data.sources import Position, size
+from dwindle.data.stream import read
 from dwindle.data.text.scan import size_of
 from dwindle.runs.train import TrainSettings, train
 from helpers.compressed import COMPRESSED
@@ -148,7 +150,8 @@ def test_of_a_pipe_the_bytes_are_counted_and_the_total_is_not_known(tmp_path):
 
 LEFT = """
 import gc, sys, threading
-from dwindle.data.stream import ReadOptions, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
 
 class Holder:
     pass
@@ -178,7 +181,7 @@ def test_a_reading_that_is_left_unfinished_is_closed_wherever_the_collector_find
 
 OWN = """
 import gc, time
-from dwindle.data.stream import ahead
+from dwindle._base.threads import prefetch
 
 class Holder:
     pass
@@ -191,7 +194,7 @@ def items():
 
 holder = Holder()
 holder.itself = holder
-holder.items = ahead(items())
+holder.items = prefetch(items())
 gc.disable()
 next(holder.items)
 del holder

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dwindle.data.formats import vw
+from dwindle.data.formats.vw import parser as vw
 from helpers import reference_parsers as reference
 from helpers.vw_lines import block, check, everything, namespaces, numbers, parse
 
@@ -136,7 +136,8 @@ def test_nothing_is_read_past_the_end_of_the_data():
     script = """
         import ctypes, mmap
         import numpy as np
-        from dwindle.data.formats import svmlight, vw
+        from dwindle.data.formats import svmlight
+        from dwindle.data.formats.vw import parser as vw
         from dwindle.data.formats.block import Block
 
         page = mmap.PAGESIZE
@@ -171,7 +172,8 @@ def test_a_second_process_compiles_nothing_and_features_are_not_reference_counte
         import re, sys
         import numpy as np
         from dwindle.data.text import scan
-        from dwindle.data.formats import svmlight, vw
+        from dwindle.data.formats import svmlight
+        from dwindle.data.formats.vw import parser as vw
         from dwindle.data.formats.block import Block
 
         for raw in (b"1 |f a\\n", bytearray(b"1 |f a\\n")):  # read-only, and not

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle._base.errors import DataError
-from dwindle.data.formats import vw
 from dwindle.data.formats.block import Block, Parsed
 from dwindle.data.formats.tables import wide as columns
 from dwindle.data.formats.tables.distinct import distinct
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
+from dwindle.data.formats.vw import parser as vw
 from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
 from helpers import reference_columns as reference

@@ -30,7 +30,7 @@ from dwindle import (
 from dwindle._base.errors import DataError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Rounding
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import least_worth
 from dwindle.engine.kernels import BINS, IGNORED_BITS, MAGNITUDE

@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import dwindle
 from dwindle import DataError, TruncatedGradientClassifier, TruncatedGradientRegressor
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from helpers.tabular import data, in_order, numbers, same
 

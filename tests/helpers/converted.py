@@ -5,7 +5,8 @@ import sys
 
 import numpy as np
 
-from dwindle.data.stream import ReadOptions, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
 
 RICH = (
     "1 2.5 0.25 'first | a b:0.1 |user city:oslo age:1e-5 | c |user x\n"

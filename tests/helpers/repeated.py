@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from dwindle import Truncation
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.train import TrainSettings, train
 

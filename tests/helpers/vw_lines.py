@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from dwindle.data.formats import vw
 from dwindle.data.formats.block import Block
+from dwindle.data.formats.vw import parser as vw
 from helpers import reference_parsers as reference
 from helpers.damaged import anything
 

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 
 import dwindle as dw
 from dwindle.data.labels import Labels
-from dwindle.data.stream import ReadOptions, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
 from dwindle.features.names import shown
 from dwindle.model.model import Model
 from dwindle.model.parquet import FORMAT

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from experiments.defaults import Case, Files, compared, our, their
 from experiments.defaults_page import page, verdict
 

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 
 from dwindle import Batch, DataError
 from dwindle._base.files import replacing
-from dwindle.data.formats import svmlight, vw
+from dwindle.data.formats import svmlight
 from dwindle.data.formats import writers as texts
 from dwindle.data.formats.block import Block, Parsed
-from dwindle.data.stream import ReadOptions
+from dwindle.data.formats.vw import parser as vw
+from dwindle.data.options import ReadOptions
 from dwindle.features.keys import key_of
 from dwindle.features.names import split
 from dwindle.runs import convert as converting

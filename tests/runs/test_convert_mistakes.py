@@ -70,7 +70,7 @@ def test_a_comment_of_two_lines_is_told(tmp_path):
         (["out.csv"], "cannot tell the format to write to 'out.csv': say it with --to, one of arrow, svmlight, vw"),
         (["out.feather"], "cannot tell the format to write to 'out.feather': say it with --to, one of arrow, svmlight, vw"),
         (["-"], "cannot tell the format to write to standard output: say it with --to, one of arrow, svmlight, vw"),
-        (["out.arrow.gz"], "out.arrow.gz: Arrow is read where it stands, so not compressed: leave out .gz"),
+        (["out.arrow.gz"], "out.arrow.gz: Arrow files are read in place, so they cannot be compressed as a whole: leave out .gz"),
     ],
 )  # fmt: skip
 def test_a_format_that_is_not_written_is_bad_usage(rich, args, message):

@@ -13,7 +13,7 @@ import pytest
 
 from dwindle import DataError
 from dwindle.algorithm.by_name import LOSSES
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.predict import evaluate, predict
 from dwindle.runs.train import TrainSettings, train

@@ -15,7 +15,8 @@ import pytest
 
 from dwindle import DivergedError, Learner, Plain, Squared, Truncation
 from dwindle.data.cache import Again
-from dwindle.data.stream import ReadOptions, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
 from dwindle.features.keys import key_of
 from dwindle.model.model import Model
 from helpers.compressed import COMPRESSED

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dwindle import DataError, Squared
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.predict import evaluate
 from dwindle.runs.train import TrainSettings, train

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dwindle import DataError
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.repeated import OVERFIT, command, dwindle, rows, vw_text
 from helpers.stopping import stopped_after

@@ -11,7 +11,8 @@ import pytest
 
 from dwindle import Learner, Logistic, Schedule
 from dwindle.algorithm.by_name import LOSSES
-from dwindle.data.stream import ReadOptions, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
 from dwindle.model.model import Model
 from dwindle.runs.progress import Progress
 from dwindle.runs.train import Interrupted, TrainSettings, train

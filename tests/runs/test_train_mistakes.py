@@ -7,7 +7,7 @@ import lzma
 import pytest
 
 from dwindle import DataError, DivergedError
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.runs.progress import Progress
 from dwindle.runs.train import TrainSettings, train
 from helpers.telling import dwindle, fitted, lines

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from dwindle import DataError
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.stopping import stopped_after

@@ -1,27 +1,34 @@
-"""Work that is done beside other work, by a thread of its own."""
+"""Threads: one worker that keeps order, an iterator read ahead, and maps over several threads."""
 
+import itertools
 import os
+import threading
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from typing import Any, TypeVar
 from weakref import WeakSet
 
-DEPTH = 4  # pieces of work that wait
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+DEPTH = 4  # items waiting between two threads
+POLL = 0.2  # seconds between two looks at whether to stop
 
 
-_ALL: WeakSet["Aside"] = WeakSet()
+_WORKERS: WeakSet["Worker"] = WeakSet()
 
 
-class Aside:
-    """A thread that does one piece of work after the other, in the order they are given.
+class Worker:
+    """A thread that does one task after another, in the order in which they are given.
 
-    What goes wrong with one is raised when its turn to be waited for has come.
+    An exception in a task is raised by the call that waits for it: `wait`, or a later `do`.
     """
 
     def __init__(self) -> None:
         self._begin()
-        _ALL.add(self)
+        _WORKERS.add(self)
 
     def _begin(self) -> None:
         self._waiting: deque[Future[Any]] = deque()
@@ -29,40 +36,130 @@ class Aside:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits or is being done."""
+        """Whether all tasks are finished and waited for."""
         return not self._waiting
 
-    def do(self, work: Callable[..., object], *given: Any) -> None:
-        """Soon this will be done; what is given must not change until then."""
-        self._waiting.append(self._thread.submit(work, *given))
+    def do(self, task: Callable[..., object], *args: Any) -> None:
+        """Queue a task; its arguments must not change until it is done."""
+        self._waiting.append(self._thread.submit(task, *args))
         if len(self._waiting) > DEPTH:
-            self._wait_for_first()
+            _pop_first(self._waiting)
 
     def wait(self) -> None:
-        """All of it is done."""
+        """Wait until all tasks are done."""
         while self._waiting:
-            self._wait_for_first()
-
-    def _wait_for_first(self) -> None:
-        wait([self._waiting[0]])  # an interrupt here leaves it among those to be waited for
-        self._waiting.popleft().result()
+            _pop_first(self._waiting)
 
     def close(self) -> None:
-        """What has not begun is not done any more."""
-        for work in self._waiting:
-            work.cancel()
+        """Drop the tasks that have not begun and end the thread."""
+        for task in self._waiting:
+            task.cancel()
         self._thread.shutdown()
 
 
 def _before_fork() -> None:
-    for each in list(_ALL):
-        each.wait()
+    for worker in list(_WORKERS):
+        worker.wait()
 
 
 def _in_child() -> None:
-    for each in list(_ALL):
-        each._begin()  # noqa: SLF001  (its own: the thread has stayed with the parent)
+    for worker in list(_WORKERS):
+        worker._begin()  # noqa: SLF001  (only the parent process has the thread)
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_child=_in_child)
+
+
+def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
+    """Yield the same items, computed by another thread that runs up to `DEPTH` items ahead."""
+    end = object()
+    pending: deque[Future[Any]] = deque()
+    thread = _pool(1)
+    try:
+        while True:
+            while len(pending) < DEPTH:
+                pending.append(thread.submit(next, items, end))
+            item = _pop_first(pending)
+            if item is end:
+                return
+            yield item
+    finally:
+        _abandon(thread, pending)
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterator[Item], n_threads: int
+) -> Iterator[Result]:
+    """Yield ``function(item)`` in the order of the items, which are themselves prefetched."""
+    pool = _pool(n_threads)
+    pending: deque[Future[Result]] = deque()
+    with closing(prefetch(items)) as ready:
+        try:
+            for item in ready:
+                pending.append(pool.submit(function, item))
+                if len(pending) > n_threads:
+                    yield _pop_first(pending)
+            while pending:
+                yield _pop_first(pending)
+        finally:
+            _abandon(pool, pending)
+
+
+def unordered_map(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    n_threads: int,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[Item, Result]]:
+    """Yield (item, ``function(item)``) as results come in.
+
+    ``check`` is called several times a second; to stop, it raises an exception.
+    """
+    todo = iter(items)
+    pending: dict[Future[Result], Item] = {}
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            while True:
+                check()
+                for item in itertools.islice(todo, 2 * n_threads - len(pending)):
+                    pending[pool.submit(function, item)] = item
+                if not pending:
+                    return
+                done, _ = wait(pending, timeout=POLL, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield pending.pop(future), future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _pop_first(pending: deque[Future[Item]]) -> Item:
+    """Wait for the first result and take it; after an interrupt it can still be waited for."""
+    wait([pending[0]])
+    return pending.popleft().result()
+
+
+_thread = threading.local()
+
+
+def _pool(n: int) -> ThreadPoolExecutor:
+    """Make a pool whose threads are marked as belonging to one, for `_abandon`."""
+
+    def mark() -> None:
+        _thread.is_ours = True
+
+    return ThreadPoolExecutor(n, initializer=mark)
+
+
+def _abandon(pool: ThreadPoolExecutor, pending: Iterable[Future[Any]]) -> None:
+    """Cancel the tasks that have not begun and wait for those that have.
+
+    The threads are not joined: the garbage collector may close an unfinished generator in any
+    thread, also in one that is just starting and holds a lock that joining needs. In a thread of
+    one of our own pools nothing is waited for, because it may be the one that runs the task.
+    """
+    for future in pending:
+        future.cancel()
+    if not hasattr(_thread, "is_ours"):
+        wait([future for future in pending if not future.cancelled()])
+    pool.shutdown(wait=False)

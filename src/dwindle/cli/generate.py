@@ -51,7 +51,7 @@ def command(
       dwindle generate ads --examples 1000 --first 5000 --output unseen.vw
       dwindle evaluate clicks.parquet unseen.vw
     """
-    from dwindle.data.stream import Position
+    from dwindle.data.sources import Position
     from dwindle.datasets.ads import GENERATED
 
     for number in (signal.SIGINT, signal.SIGTERM):  # no half-written file is left behind

@@ -55,7 +55,7 @@ def command(model: str, *, top: int, as_json: bool) -> None:
 
 def _settings(found: Any) -> Iterator[str]:
     """What it was made with; of how data is read, what is not usual."""
-    from dwindle.data.stream import ReadOptions, kept_reading
+    from dwindle.data.options import ReadOptions, kept_reading
 
     for name, value in found.settings.items():
         if name != "intercept" and value is not None:

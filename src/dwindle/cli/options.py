@@ -59,7 +59,7 @@ def features(command: Command) -> Command:
 
 def reading(settings: dict[str, Any]) -> Any:
     """What the options in `data` and `features` say; they are taken out of ``settings``."""
-    from dwindle.data.stream import ReadOptions
+    from dwindle.data.options import ReadOptions
 
     products = [tuple(product.split("*")) for product in settings.pop("interactions", ())]
     for product in products:

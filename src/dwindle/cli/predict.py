@@ -29,7 +29,7 @@ def command(
       dwindle predict ads.parquet test.vw --proba
     """
     from dwindle._base.files import check_apart
-    from dwindle.data.stream import sources
+    from dwindle.data.sources import sources
     from dwindle.runs.predict import predict
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")

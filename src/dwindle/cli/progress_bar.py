@@ -19,7 +19,7 @@ from rich.table import Column
 from rich.text import Text
 from rich.theme import Theme
 
-from dwindle.data.stream import Position
+from dwindle.data.sources import Position
 
 LONGEST = 40  # columns of the bar itself, where the terminal has them
 ROOMY = 64  # columns that have room for everything

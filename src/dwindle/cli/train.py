@@ -207,7 +207,7 @@ def _complete(training: Any, ctx: click.Context, checkpoint: Path, *, quiet: boo
         if not quiet:
             click.echo(f"dwindle: nothing to resume ({checkpoint}): beginning anew", err=True)
         return
-    from dwindle.data.stream import as_before
+    from dwindle.data.options import as_before
     from dwindle.model.checkpoint import load_checkpoint
 
     learner, metadata = load_checkpoint(checkpoint)

@@ -166,7 +166,7 @@ class Picture:
         if self.path.absolute() == self.model.absolute():
             raise SettingError(f"--picture: {self.path} is the model: name another file")
         from dwindle._base.files import check_apart
-        from dwindle.data.stream import sources
+        from dwindle.data.sources import sources
 
         check_apart(self.path, sources(paths))
         if self.asked:

@@ -17,13 +17,12 @@ import pyarrow as pa
 
 from dwindle._base.errors import DataError
 from dwindle._base.system import drop_pages
-from dwindle._base.threads import Aside
+from dwindle._base.threads import Worker, prefetch
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
-from dwindle.data.stream import ahead
 from dwindle.features.arrow import shared_by_arrow, shared_with_arrow
 
-LAG = 10  # batches that may still be in use: more than `ahead` makes before they are asked for
+LAG = 10  # batches that may still be in use: more than `prefetch` makes before they are asked for
 ARRAYS = ("batch", "line", "tags")  # what is parsed, but for what is said of all of it
 _SCHEMA = LIST_SCHEMA.append(pa.field("line", pa.int64(), nullable=False))
 
@@ -39,7 +38,7 @@ class Cache:
             self._stream = pa.ipc.new_stream(self._file, _SCHEMA)
         except OSError as fault:
             self.fault = fault
-        self._writer = Aside()
+        self._writer = Worker()
         self._open.callback(self._writer.close)
 
     def add(self, parsed: Parsed) -> None:
@@ -118,7 +117,7 @@ class Again:
 
     def again(self) -> Iterator[Parsed]:
         """All of them: from the cache, if there is one."""
-        return self._source() if self._cache is None else ahead(self._cache.read())
+        return self._source() if self._cache is None else prefetch(self._cache.read())
 
     def add(self, item: Parsed) -> None:
         """One that comes from elsewhere, which parses more than these."""

@@ -25,8 +25,8 @@ import numpy as np
 from numba import uint64
 
 from dwindle._base.errors import SettingError
-from dwindle.data.formats import vw
 from dwindle.data.formats.block import Block
+from dwindle.data.formats.vw import parser as vw
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import helper, kernel
 from dwindle.jit.splitmix import INCREMENT, mixed

@@ -9,7 +9,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._base.interrupts import Held
-from dwindle._base.threads import Aside
+from dwindle._base.threads import Worker
 from dwindle.engine.kernels import GOLDEN, LAST_SIX, ONE, SIX, BloomFilter, home_shift
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
@@ -66,7 +66,7 @@ class NameTable:
         self._size = _Growing(np.uint32)
         self._text = _Growing(np.uint8)
         self._unread: list[list[UnreadNames]] = []  # batch by batch
-        self._aside = Aside()
+        self._aside = Worker()
         self._lock = Lock()  # held while names are looked up
         self.pending = PendingNames.room_for(PENDING)
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.by_name import loss_called, schedule_of, shrinkage_called, update_called
-from dwindle.data.stream import ReadOptions, kept_reading
+from dwindle.data.options import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._one_vs_rest import Coding, Data, Files, Panel, Rows, Team, Watch

@@ -13,8 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from dwindle.data.frames import batch_of, has_text
 from dwindle.estimators._one_vs_rest import Panel
-from dwindle.features.batch import Batch, Some
+from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
+from dwindle.features.names import NamesView
 
 FLOATS = (np.float32, np.float64)
 
@@ -168,4 +169,4 @@ def _named(batch: Batch, keys: NDArray[np.uint64] | None, names: Any) -> Batch:
     """The batch with features that are called as the columns are."""
     if keys is None:
         return batch
-    return batch._replace(key=keys[batch.key], names=Some(names, batch.key.astype(np.int64)))
+    return batch._replace(key=keys[batch.key], names=NamesView(names, batch.key.astype(np.int64)))

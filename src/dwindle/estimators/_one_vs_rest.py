@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, DivergedError
+from dwindle._base.errors import DataError, errors_at
 from dwindle.algorithm.losses import Logistic, is_classification
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
@@ -131,7 +131,7 @@ class Team(Panel):
         """Learn from all of it, in order."""
         for batch, place in lessons:
             if watch is None:
-                with blaming(place):
+                with errors_at(place):
                     self.learn(batch)
             else:
                 watch.learn(batch, place)
@@ -142,7 +142,7 @@ class Team(Panel):
         for batch, place in lessons:
             for k, (learner, progress) in enumerate(zip(learners, measured, strict=True)):
                 told = self.told(batch, k)
-                with blaming(place):
+                with errors_at(place):
                     label, importance = learner.lessons(told)
                 progress.add(told, learner.predict(told), label, importance)
         loss = sum(progress.mean_loss for progress in measured)
@@ -182,24 +182,6 @@ class Team(Panel):
         return number
 
 
-class blaming:  # noqa: N801  (it reads as a statement)
-    """An error about an example, counted from ``first`` on, says where it is.
-
-    A class, not a generator, because it stands around every batch.
-    """
-
-    def __init__(self, place: Callable[[int], str], first: int = 0) -> None:
-        self._place, self._first = place, first
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        if isinstance(error, DataError | DivergedError) and error.example is not None:
-            where = self._place(self._first + error.example)
-            raise type(error)(f"{where}: {error.what}") from None
-
-
 class Watch:
     """The table on standard error while learners learn."""
 
@@ -216,7 +198,7 @@ class Watch:
         """The team learns from the batch, and a row is shown whenever it is due."""
         first = 0
         for part in cut(batch, self._progress[0].examples, self._due):
-            with blaming(place, first):
+            with errors_at(place, first):
                 self._team.learn(part, self)
             first += part.n_examples
             if self._progress[0].examples == self._due:
@@ -278,7 +260,7 @@ class Rows:
     def check(self, team: Team) -> None:
         """A bad label refuses all rows: nothing is learned from any."""
         if team.classes == 0:
-            with blaming(self._called(self._number)):
+            with errors_at(self._called(self._number)):
                 team.members[0].lessons(self._batch)
 
     def learned(self, *, more: bool) -> Iterator[Lesson]:  # noqa: ARG002  (`Files` needs it)

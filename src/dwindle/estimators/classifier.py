@@ -14,7 +14,7 @@ from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import Logistic, has_probabilities, link
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
 from dwindle.estimators._one_vs_rest import Coding, these_classes, two_classes
 from dwindle.features.batch import Batch

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from dwindle.algorithm.losses import Squared, link
 from dwindle.data.formats.block import Parsed
-from dwindle.data.stream import ReadOptions
+from dwindle.data.options import ReadOptions
 from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
 from dwindle.features.batch import Batch
 

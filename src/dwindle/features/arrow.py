@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.features.names import Text
 
 
 class _Memory:
@@ -40,6 +41,19 @@ def shared_by_arrow(array: pa.Array) -> NDArray[Any]:
     """The numbers of an array that has no nulls, where Arrow has them."""
     dtype = array.type.to_pandas_dtype()
     return np.asarray(_Memory(array, dtype)) if len(array) else np.empty(0, dtype)
+
+
+def text_of_strings(strings: pa.Array) -> Text:
+    """Return strings as names in one text, without a Python object of each."""
+    kind = strings.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        strings, kind = strings.cast(pa.large_string()), pa.large_string()
+    _, bound, text = strings.buffers()
+    width = np.int32 if pa.types.is_string(kind) else np.int64
+    if not len(strings):
+        return Text.of([])
+    bounds = np.frombuffer(bound, width)[strings.offset :][: len(strings) + 1]
+    return Text(bounds.astype(np.int64), np.frombuffer(text or b"", np.uint8))
 
 
 def is_text(kind: pa.DataType) -> bool:

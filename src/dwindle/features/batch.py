@@ -8,47 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.features.keys import LARGEST, key_of
-from dwindle.features.names import Spelled, decoded, spelled
+from dwindle.features.names import NamesView
+from dwindle.features.offsets import offsets
 
 Kind = TypeVar("Kind", bound=np.generic)
 Features = Mapping[str, float | str | bool]
-
-
-class Part(Sequence[str]):
-    """A run of a sequence of names, which may be one that makes them when asked."""
-
-    def __init__(self, names: Sequence[str], first: int, last: int) -> None:
-        self._names, self._first, self._last = names, first, last
-
-    def __len__(self) -> int:
-        return self._last - self._first
-
-    def __getitem__(self, k: Any) -> Any:
-        return self._names[self._first + range(len(self))[k]]
-
-    def spelled(self, where: NDArray[np.int64]) -> Spelled:
-        """The names at these places."""
-        return spelled(self._names, where + self._first)
-
-
-class Some(Sequence[str]):
-    """The names at some places of a sequence, which may be one that makes them when asked."""
-
-    def __init__(self, names: Sequence[str], where: NDArray[np.int64]) -> None:
-        self._names, self._where = names, where
-
-    def __len__(self) -> int:
-        return len(self._where)
-
-    def __getitem__(self, k: Any) -> Any:
-        where = self._where[k]
-        if isinstance(k, slice):
-            return decoded(*spelled(self._names, where))
-        return self._names[int(where)]
-
-    def spelled(self, where: NDArray[np.int64]) -> Spelled:
-        """The names at these places."""
-        return spelled(self._names, self._where[where])
 
 
 class Batch(NamedTuple):
@@ -196,39 +160,30 @@ class Batch(NamedTuple):
         if first == 0 and last == self.n_examples:
             return self
         a, b = int(self.start[first]), int(self.start[last])
-        label, importance, base = (
-            None if each is None else each[first:last]
-            for each in (self.label, self.importance, self.base)
-        )
-        names = None if self.names is None else Part(self.names, a, b)
-        start = self.start[first : last + 1] - a
-        return Batch(start, self.key[a:b], self.x[a:b], label, importance, base, names)
+        start, where = self.start[first : last + 1] - a, slice(a, b)
+        return self._picked(slice(first, last), start, where, range(a, b))
 
     def only(self, chosen: NDArray[np.bool_]) -> "Batch":
         """The examples that are chosen."""
         size = np.diff(self.start)
         kept = np.flatnonzero(np.repeat(chosen, size))
-        label, importance, base = (
-            None if each is None else each[chosen]
-            for each in (self.label, self.importance, self.base)
-        )
-        names = None if self.names is None else Some(self.names, kept)
-        start = np.zeros(np.count_nonzero(chosen) + 1, np.int64)
-        np.cumsum(size[chosen], out=start[1:])
-        return Batch(start, self.key[kept], self.x[kept], label, importance, base, names)
+        return self._picked(chosen, offsets(size[chosen]), kept, kept)
 
     def take(self, order: NDArray[np.int64]) -> "Batch":
         """The examples at these places, in this order."""
         first, size = self.start[order], np.diff(self.start)[order]
-        start = np.zeros(len(order) + 1, np.int64)
-        np.cumsum(size, out=start[1:])
+        start = offsets(size)
         place = np.repeat(first - start[:-1], size) + np.arange(start[-1])
+        return self._picked(order, start, place, place)
+
+    def _picked(self, rows: Any, start: NDArray[np.int64], where: Any, places: Any) -> "Batch":
+        """Pick examples, whose features stand at ``where``, which as numbers are ``places``."""
         label, importance, base = (
-            None if each is None else each[order]
+            None if each is None else each[rows]
             for each in (self.label, self.importance, self.base)
         )
-        names = None if self.names is None else Some(self.names, place)
-        return Batch(start, self.key[place], self.x[place], label, importance, base, names)
+        names = None if self.names is None else NamesView(self.names, places)
+        return Batch(start, self.key[where], self.x[where], label, importance, base, names)
 
     def _without_zeros(self) -> "Batch":
         """The same examples with the features whose value is 0 left out."""

@@ -1,5 +1,6 @@
-"""Names of features as texts."""
+"""Names of features, as sequences that spell them only when asked."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -7,48 +8,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Spelled = tuple[NDArray[np.int64], NDArray[np.uint8]]  # bounds, and the text that is cut at them
-AT_ONCE = 2**12  # pieces that are cut, so that their places, eight bytes each, stay in the cache
+from dwindle.features.offsets import offsets
+
+Spelled = tuple[NDArray[np.int64], NDArray[np.uint8]]  # offsets, and the text that they cut
+AT_ONCE = 2**12  # pieces cut at a time, so that their places, eight bytes each, stay in the cache
 
 
 def shown(name: str) -> str:
-    """A name as people read it: ``feature``, or ``namespace^feature``."""
+    """Return a name as people read it: ``feature``, or ``namespace^feature``."""
     return name.replace("\0", "^")
 
 
 def split(name: str) -> tuple[str, str]:
-    """The namespace, "" for the default one, and the feature's name in it."""
+    """Return the namespace, "" for the default one, and the feature's name in it."""
     namespace, _, feature = name.rpartition("\0")
     return namespace, feature
 
 
 def text_of(raw: bytes) -> str:
-    """What is shown of bytes that ought to be UTF-8."""
+    """Decode bytes that ought to be UTF-8; `str.encode` with surrogateescape gives them back."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def spelled(names: Sequence[str], where: NDArray[np.int64]) -> Spelled:
-    """The names at these places as one text; a sequence that holds bytes is asked for them."""
-    own = getattr(names, "spelled", None)
-    if own is not None:
-        found: Spelled = own(where)
-        return found
+    """Spell the names at these places; any sequence of strings will do."""
+    if isinstance(names, FeatureNames):
+        return names.spelled(where)
     raw = [names[k].encode("utf-8", "surrogateescape") for k in where.tolist()]
-    bound = np.zeros(len(raw) + 1, np.int64)
-    np.cumsum([len(name) for name in raw], out=bound[1:])
-    return bound, np.frombuffer(b"".join(raw), np.uint8)
+    return offsets([len(name) for name in raw]), np.frombuffer(b"".join(raw), np.uint8)
 
 
 def decoded(bound: NDArray[np.int64], text: NDArray[np.uint8]) -> list[str]:
-    """The names that stand one after the other in a text."""
+    """Return spelled names as strings."""
     raw = text.tobytes()
     return [text_of(raw[a:b]) for a, b in pairwise(bound.tolist())]
 
 
 def cut(text: NDArray[np.uint8], begin: NDArray[np.int64], size: NDArray[np.int64]) -> Spelled:
-    """These pieces of a text, one after the other."""
-    bound = np.zeros(len(size) + 1, np.int64)
-    np.cumsum(size, out=bound[1:])
+    """Copy these pieces of a text, one after another."""
+    bound = offsets(size)
     shift, found = begin - bound[:-1], np.empty(bound[-1], np.uint8)
     for i in range(0, len(size), AT_ONCE):
         a, b = bound[i], bound[min(i + AT_ONCE, len(size))]
@@ -57,8 +55,42 @@ def cut(text: NDArray[np.uint8], begin: NDArray[np.int64], size: NDArray[np.int6
     return bound, found
 
 
-class Text(Sequence[str]):
-    """Names that stand in one text and are made when asked for.
+class FeatureNames(Sequence[str]):
+    """Names that need not be strings yet: a subclass says how many there are and spells them."""
+
+    @abstractmethod
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """Spell the names at these places: name w is ``text[offset[w] : offset[w + 1]]``."""
+
+    def __getitem__(self, k: Any) -> Any:
+        places = range(len(self))[k]
+        if isinstance(places, range):
+            return Text(*self.spelled(np.array(places, np.int64)))
+        return decoded(*self.spelled(np.array([places])))[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(decoded(*self.spelled(np.arange(len(self)))))
+
+
+class NamesView(FeatureNames):
+    """The names at some places of a sequence: a run of them, or a selection in any order."""
+
+    def __init__(self, names: Sequence[str], where: range | NDArray[np.int64]) -> None:
+        self._names, self._where = names, where
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """Spell the names at these places of the view."""
+        if isinstance(self._where, range):  # of step 1: no array of places is made
+            return spelled(self._names, where + self._where.start)
+        places = self._where[where].astype(np.int64, copy=False)  # narrower ones may overflow
+        return spelled(self._names, places)
+
+
+class Text(FeatureNames):
+    """Names that stand one after another in one text.
 
     >>> Text.of(["ad^shoes", "hour", ""])[1:] == ["hour", ""]
     True
@@ -69,7 +101,7 @@ class Text(Sequence[str]):
 
     @classmethod
     def of(cls, names: Sequence[str]) -> "Text":
-        """The same names."""
+        """Copy any names into one text."""
         return names if isinstance(names, cls) else cls(*spelled(names, np.arange(len(names))))
 
     def __len__(self) -> int:
@@ -78,26 +110,17 @@ class Text(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # what is equal to any sequence has no hash
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(decoded(self.bound, self.text))
-
-    def __getitem__(self, k: Any) -> Any:
-        places = range(len(self))[k]
-        if isinstance(places, range):
-            return Text(*self.spelled(np.array(places, np.int64)))
-        return text_of(self.text[self.bound[places] : self.bound[places + 1]].tobytes())
+    __hash__ = None  # type: ignore[assignment]  # equal to any sequence of the same names
 
     def spelled(self, where: NDArray[np.int64]) -> Spelled:
-        """The names at these places."""
+        """Copy the names at these places."""
         return cut(self.text, self.bound[where], self.bound[where + 1] - self.bound[where])
 
     def split(self) -> tuple["Text", "Text"]:
-        """The namespace of each name, and the rest of it: see `split`."""
+        """Return the namespaces of all names, and the names in them: see `split`."""
         nul = np.append(np.flatnonzero(self.text == 0), -1)
         first, last = self.bound[:-1], self.bound[1:]
-        at = nul[np.searchsorted(nul[:-1], last) - 1]  # the last before the name's end, or -1
+        at = nul[np.searchsorted(nul[:-1], last) - 1]  # the last NUL before the name's end, or -1
         has_namespace = at >= first
         namespace = np.where(has_namespace, at - first, 0)
         begin = np.where(has_namespace, at + 1, first)
@@ -105,7 +128,7 @@ class Text(Sequence[str]):
 
     @classmethod
     def joined(cls, namespaces: "Text", features: "Text") -> "Text":
-        """What `split` was of."""
+        """Undo `split`."""
         nul = len(namespaces.text)
         text = np.concatenate([namespaces.text, np.zeros(1, np.uint8), features.text])
         begin, size = (np.empty((len(features), 3), np.int64) for _ in range(2))

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.cache import Again
-from dwindle.data.formats.block import BadLine, Parsed, blaming
+from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.runs.progress import Progress
@@ -90,7 +90,7 @@ class Holdout:
         progress = Progress(learner.loss, ranks=is_classification(learner.loss))
         for parsed in self.examples.again():
             batch = parsed.batch._replace(label=labels.mapped(parsed, learner.loss))
-            with blaming(parsed):
+            with errors_at(parsed.place):
                 label, importance = learner.lessons(batch)
             progress.add(batch, learner.predict(batch), label, importance)
         if progress.weight == 0:

@@ -6,7 +6,9 @@ from functools import cache
 
 from dwindle.data.cache import Again
 from dwindle.data.formats.block import Parsed
-from dwindle.data.stream import ReadOptions, format_by_name, needs_parsing, once_only, read
+from dwindle.data.options import ReadOptions
+from dwindle.data.sources import format_by_name, needs_parsing, once_only
+from dwindle.data.stream import read
 from dwindle.runs.holdout import Holdout, parted
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, errors_at
+from dwindle._base.threads import prefetch
 from dwindle.algorithm.losses import (
     Logistic,
     Poisson,
@@ -18,7 +19,9 @@ from dwindle.algorithm.losses import (
 )
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.stream import Position, ReadOptions, ahead, as_before, read, size
+from dwindle.data.options import ReadOptions, as_before
+from dwindle.data.sources import Position, size, sources
+from dwindle.data.stream import read
 from dwindle.engine import kernels
 from dwindle.engine.validation import check_labels
 from dwindle.model.model import Model
@@ -89,11 +92,8 @@ def evaluate(
             raise DataError(f"{parsed.source}: there are no labels to compare with")
         batch = parsed.batch
         weight = batch.importances()
-        try:
+        with errors_at(parsed.place):
             check_labels(loss, label, weight)
-        except DataError as error:
-            line = parsed.line[error.example or 0]
-            raise DataError(f"{parsed.source}:{line}: {error.what}") from None
         scores.append(score)
         truths.append(label)
         weights.append(weight)
@@ -135,9 +135,10 @@ def _predicted(
 
     ``on_batch`` is told the place at the beginning and after each batch.
     """
-    examples, total = 0, size(paths)
+    files = sources(paths)
+    examples, total = 0, size(files)
     on_batch(Position(examples, 0, total))
-    for parsed, prediction in ahead((p, model.predict(p.batch)) for p in read(paths, reading)):
+    for parsed, prediction in prefetch((p, model.predict(p.batch)) for p in read(files, reading)):
         yield parsed, prediction
         examples += parsed.batch.n_examples
         on_batch(Position(examples, parsed.end, total))

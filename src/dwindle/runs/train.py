@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from dwindle._base.errors import DataError, SettingError
+from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import check_apart
 from dwindle._base.system import peak_memory
-from dwindle._base.threads import Aside
+from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive
-from dwindle.data.formats.block import BadLine, Parsed, blaming
-from dwindle.data.stream import Position, ReadOptions, kept_reading, once_only, size, sources
+from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.options import ReadOptions, kept_reading
+from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.model.model import Model
 from dwindle.runs.checkpoint import Reached, after, read_into, write
@@ -124,8 +125,9 @@ def train(
     """
     training = training or TrainSettings()
     training.check()
-    data = Passes(paths, training.reading, training.holdout, on_note)
-    run = _Run(list(paths), Path(model_path), training, data, on_row, on_batch, on_pass, stopping)
+    files = sources(paths)
+    data = Passes(files, training.reading, training.holdout, on_note)
+    run = _Run(files, Path(model_path), training, data, on_row, on_batch, on_pass, stopping)
     with closing(data):
         try:
             run.hold_out()
@@ -141,7 +143,7 @@ class _Run(Reached):
 
     def __init__(
         self,
-        paths: list[str],
+        paths: Sources,
         model_path: Path,
         training: TrainSettings,
         data: Passes,
@@ -154,7 +156,7 @@ class _Run(Reached):
         if not model_path.absolute().parent.is_dir():
             raise DataError(f"{model_path}: there is no folder {model_path.parent} to write to")
         held = [training.holdout] if isinstance(training.holdout, str) else []
-        check_apart(model_path, [*sources(paths), *held])
+        check_apart(model_path, [*paths, *held])
         self.paths = paths
         self.size = size(paths)
         self.model_path = model_path
@@ -167,7 +169,7 @@ class _Run(Reached):
         self.on_pass = on_pass
         self.stopping = stopping
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
-        self.aside = Aside()  # measures, while the learner learns on
+        self.aside = Worker()  # measures, while the learner learns on
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
 
@@ -242,7 +244,7 @@ class _Run(Reached):
         batch = batch._replace(label=self.labels.mapped(parsed, learner.loss))
         first = self.done_in_pass
         for part in cut(batch, progress.examples, self.next_row):
-            with blaming(parsed, self.done_in_pass - first):
+            with errors_at(parsed.place, self.done_in_pass - first):
                 prediction = learner.learn(part)
             progress.count(part)
             self.aside.do(progress.measure, prediction, part.label, part.importances())
@@ -283,7 +285,7 @@ class _Run(Reached):
     def _finish(self) -> Summary:
         learner, progress = self.learner, self.progress
         if learner is None or progress is None or progress.examples == 0:
-            raise DataError(f"{' '.join(self.paths)}: no examples to learn from")
+            raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
         if progress.examples != self.next_row // 2:
             self._row()
         self.aside.wait()
@@ -394,7 +396,7 @@ class _Run(Reached):
         """What must be as it was when a run goes on, beside the learner's own settings."""
         training = self.training
         return {
-            "data": self.paths,
+            "data": list(self.paths.given),
             "reading": kept_reading(training.reading),
             "passes": training.passes,
             "cooldown": training.cooldown,

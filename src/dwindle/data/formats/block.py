@@ -1,13 +1,12 @@
 """What goes into a parser and what comes out."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, DivergedError
+from dwindle._base.errors import DataError
 from dwindle.data.buffers import Memory
 from dwindle.features.batch import Batch
 
@@ -57,20 +56,12 @@ class Parsed(NamedTuple):
     source: str = ""  # where the lines are
     end: int = 0  # bytes read by the end of it: of all sources, once `stream.read` has added up
 
+    def place(self, i: int) -> str:
+        """Say where example i is, for messages."""
+        return f"{self.source}:{self.line[i]}"
+
     def n_bad(self, *, skip_bad: bool) -> int:
         """How many lines were not examples; unless they may be skipped, the first is an error."""
         if self.bad and not skip_bad:
             raise DataError(str(self.bad[0]))
         return len(self.bad)
-
-
-@contextmanager
-def blaming(parsed: Parsed, first: int = 0) -> Iterator[None]:
-    """An error about an example, counted from ``first`` on, says where its line is."""
-    try:
-        yield
-    except (DataError, DivergedError) as error:
-        if error.example is None:
-            raise
-        line = parsed.line[first + error.example]
-        raise type(error)(f"{parsed.source}:{line}: {error.what}") from None

@@ -15,7 +15,7 @@ from dwindle._base.errors import DataError
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.formats.tables.vocabulary import Interactions
 from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, at_hand, roles, wide
-from dwindle.data.text.errors import is_number, quoted
+from dwindle.data.text.errors import is_number, never_finite, quoted
 
 BLOCK = 1 << 22  # bytes read at a time; no row may be longer
 
@@ -214,13 +214,11 @@ def _kind(column: pa.StringArray, *, may_be_text: bool) -> Kind:
         return Kind.BOOLEAN
     if not may_be_text:
         return Kind.NUMBER
-    some = False
-    for cell in (scalar.as_py().strip() for scalar in distinct):
-        if is_number(cell):
-            some = True
-        elif cell.lower() not in MISSING:
-            return Kind.TEXT
-    return Kind.NUMBER if some else Kind.TEXT
+    cells = [cell.strip() for cell in distinct.to_pylist()]
+    if all(is_number(cell) or never_finite(cell) for cell in cells):
+        return Kind.NUMBER
+    plain = [cell for cell in cells if cell.lower() not in MISSING]
+    return Kind.NUMBER if plain and all(map(is_number, plain)) else Kind.TEXT
 
 
 def _numbers(column: pa.StringArray, what: str, faults: dict[int, str]) -> pa.Array:
@@ -233,7 +231,7 @@ def _numbers(column: pa.StringArray, what: str, faults: dict[int, str]) -> pa.Ar
     for i, cell in enumerate(column.cast(pa.binary()).to_pylist()):
         number = None
         if cell is not None:
-            if is_number(cell.strip()) or cell.strip().lower() == b"nan":
+            if is_number(cell.strip()) or never_finite(cell.strip()):
                 number = float(cell)
             else:
                 faults.setdefault(

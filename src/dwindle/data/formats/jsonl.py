@@ -14,7 +14,7 @@ from dwindle._base.errors import SettingError
 from dwindle.data.formats.block import Block, Parsed
 from dwindle.data.formats.tables.vocabulary import Interactions, Rows, Words, finished, keys_of
 from dwindle.data.text.errors import LONGEST, quoted
-from dwindle.features.arrow import not_finite, single
+from dwindle.features.arrow import not_finite, single, text_of_strings
 from dwindle.features.keys import seed_of
 
 KNOWN = frozenset({"label", "weight", "tag", "features"})
@@ -89,11 +89,12 @@ class _Reader:
 
     def words(self) -> Words:
         """All words, in the order in which they were first seen."""
+        names = [
+            f"{space.namespace}\0{name}" if space.namespace else name
+            for name, space in zip(self.bare, self.space, strict=True)
+        ]
         return Words(
-            [
-                f"{space.namespace}\0{name}" if space.namespace else name
-                for name, space in zip(self.bare, self.space, strict=True)
-            ],
+            text_of_strings(pa.array(names, pa.large_string())),
             keys_of(
                 pa.array(self.bare, pa.large_string()),
                 np.array([space.seed for space in self.space], np.uint64),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.distinct import distinct
 from dwindle.data.formats.tables.vocabulary import keys_of
 from dwindle.data.text.errors import quoted
 from dwindle.features.batch import Batch
@@ -55,7 +56,7 @@ def vw(parsed: Parsed) -> memoryview:
     b"1 'today | hour:0.5 color=red\n"
     """
     batch = parsed.batch
-    known = _distinct(batch)
+    known = _vocabulary(batch)
     pairs = [split(name) for name in known.names]
     spaces = {namespace: s for s, namespace in enumerate(dict.fromkeys(ns for ns, _ in pairs))}
     space = np.array([spaces[namespace] for namespace, _ in pairs], np.int64)
@@ -98,23 +99,20 @@ def svmlight(parsed: Parsed) -> memoryview:
     )
 
 
-class Distinct(NamedTuple):
+class Vocabulary(NamedTuple):
     """The distinct features of a batch: which of them each is, where each is first, its name."""
 
-    code: NDArray[np.int64]
+    code: NDArray[np.int32]
     first: NDArray[np.int64]
     names: Sequence[str]
 
 
-def _distinct(batch: Batch) -> Distinct:
+def _vocabulary(batch: Batch) -> Vocabulary:
     """In the order in which they are first met; without names, called by their keys."""
-    encoded = pa.array(batch.key).dictionary_encode()
-    code = encoded.indices.to_numpy().astype(np.int64)
-    first = np.empty(len(encoded.dictionary), np.int64)
-    first[code[::-1]] = np.arange(len(code))[::-1]
+    first, code = distinct(batch.key)
     if batch.names is None:
-        return Distinct(code, first, encoded.dictionary.cast(pa.string()).to_pylist())
-    return Distinct(code, first, decoded(*spelled(batch.names, first)))
+        return Vocabulary(code, first, [str(key) for key in batch.key[first]])
+    return Vocabulary(code, first, decoded(*spelled(batch.names, first)))
 
 
 def _said(batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
@@ -161,7 +159,7 @@ def _tags(parsed: Parsed, ends: re.Pattern[str], rule: str) -> Sequence[str]:
 
 def _check_names(
     parsed: Parsed,
-    known: Distinct,
+    known: Vocabulary,
     names: pa.Array,
     spaces: list[str],
     space: NDArray[np.int64],
@@ -209,7 +207,7 @@ def _check_svmlight(parsed: Parsed) -> None:
         raise DataError(f"{where}: svmlight {what}: convert to vw or to arrow")
     if batch.names is None:
         return
-    known = _distinct(batch)
+    known = _vocabulary(batch)
     for k, name in zip(known.first.tolist(), known.names, strict=True):
         if name != str(batch.key[k]):
             raise _cannot(

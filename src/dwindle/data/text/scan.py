@@ -118,6 +118,13 @@ def line_end(text: int, i: int, n: int) -> int:
 
 
 @helper
+def content_end(text: int, i: int, n: int) -> int:
+    """Where the content of the line that begins at ``i`` ends: before its newline or CRLF."""
+    end = line_end(text, i, n)
+    return end - int(end > i and byte(text + end - 1) == RETURN)
+
+
+@helper
 def oddity(text: int, begin: int, end: int) -> int:
     """NUL or LONE_RETURN if a line has one, else FINE."""
     if find(text, begin, end, 0) < end:

@@ -9,7 +9,6 @@ more, so it is measured on the way and not made again.
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, DivergedError, SettingError
+from dwindle._base.threads import unordered_map
 from dwindle.algorithm.by_name import METRICS
 from dwindle.algorithm.losses import is_classification
 from dwindle.engine import kernels
@@ -171,11 +171,13 @@ class Search:
         total = len(runs) * self.folds
         done = total - len(waiting)
         on_run(done, total)
-        for name, fold, result in _in_parallel(
-            lambda name, fold: self._try(data, runs[name], fold, stopping),
-            waiting,
-            jobs,
-            stopping,
+
+        def check() -> None:
+            if stopping():
+                raise Stopped
+
+        for (name, fold), result in unordered_map(
+            lambda work: self._try(data, runs[work[0]], work[1], stopping), waiting, jobs, check
         ):
             found[name][fold] = result
             if journal is not None:
@@ -310,31 +312,6 @@ class _Folds:
         if not len(p):
             raise DataError(f"fold {fold} has no labelled examples: take fewer folds")
         return p, label, weight.astype(np.float64)
-
-
-def _in_parallel(
-    work: Callable[[str, int], Any],
-    waiting: Sequence[tuple[str, int]],
-    jobs: int,
-    stopping: Callable[[], bool],
-) -> Iterator[tuple[str, int, Any]]:
-    """What each piece of work comes to, as it comes: kernels release the GIL."""
-    todo = iter(waiting)
-    with ThreadPoolExecutor(jobs) as threads:
-        going: dict[Future[Any], tuple[str, int]] = {}
-        try:
-            while True:
-                if stopping():
-                    raise Stopped
-                for name, fold in itertools.islice(todo, 2 * jobs - len(going)):
-                    going[threads.submit(work, name, fold)] = name, fold
-                if not going:
-                    return
-                done, _ = wait(going, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield *going.pop(future), future.result()
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)  # what has not begun need not
 
 
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:

@@ -12,16 +12,18 @@ from warnings import warn
 import numpy as np
 import xxhash
 
-from dwindle._base.errors import DataError, SettingError
+from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import check_apart
 from dwindle._base.system import cores
 from dwindle._base.text import counted
 from dwindle.algorithm.by_name import schedule_of, shrinkage_called, update_called
 from dwindle.algorithm.losses import Logistic
 from dwindle.data.cache import Cache
-from dwindle.data.formats.block import Parsed, blaming
+from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.stream import Position, ReadOptions, once_only, read, size, sources
+from dwindle.data.options import ReadOptions
+from dwindle.data.sources import Position, Sources, once_only, size, sources
+from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.journal import Journal
@@ -115,16 +117,17 @@ def tune(
     target = Path(model_path)
     if not target.absolute().parent.is_dir():
         raise DataError(f"{target}: there is no folder {target.parent} to write to")
-    check_apart(target, sources(paths))
-    if once_only(paths):
+    files = sources(paths)
+    check_apart(target, files)
+    if once_only(files):
         raise DataError("a pipe can be read only once, and tuning reads the data twice: use a file")
     path = target.with_name(target.name + ".tuning")
     try:
-        found = _found(paths, path, tuning, on_batch, on_run, on_note, stopping)
+        found = _found(files, path, tuning, on_batch, on_run, on_note, stopping)
         on_found(found)
         training = tuning.training(found.chosen.setting)
         summary = train(
-            paths,
+            files,
             target,
             training,
             on_row=on_row,
@@ -143,7 +146,7 @@ def tune(
 
 
 def _found(
-    paths: Sequence[str],
+    paths: Sources,
     path: Path,
     tuning: TuneSettings,
     on_batch: Callable[[Position], None],
@@ -186,7 +189,7 @@ def _about(examples: Sequence[Batch], loss: Any, tuning: TuneSettings) -> dict[s
 
 def _fill(
     cache: Cache,
-    paths: Sequence[str],
+    paths: Sources,
     tuning: TuneSettings,
     on_batch: Callable[[Position], None],
     stopping: Callable[[], bool],
@@ -214,14 +217,14 @@ def _fill(
             "set TMPDIR to another folder"
         )
     if loss is None:
-        raise DataError(f"{' '.join(paths)}: no examples to learn from")
+        raise DataError(f"{' '.join(paths.given)}: no examples to learn from")
     return loss
 
 
 def _lessons(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
     """What is learned from, if the loss can, and no names."""
     batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
-    with blaming(parsed):
+    with errors_at(parsed.place):
         Learner(loss).lessons(batch)
     return parsed._replace(batch=batch, bad=[])
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.distinct import distinct
-from dwindle.data.formats.tables.vocabulary import NO_FACTORS, Names, Words, listed_faults, starts
-from dwindle.data.formats.vw.names import Lazy
+from dwindle.data.formats.tables.vocabulary import listed_faults
 from dwindle.features.arrow import (
     as_dictionary,
     not_finite,
@@ -20,10 +19,12 @@ from dwindle.features.arrow import (
     shared_by_arrow,
     shared_with_arrow,
     single,
+    text_of_strings,
 )
 from dwindle.features.batch import Batch
 from dwindle.features.keys import LARGEST
-from dwindle.features.names import Spelled, decoded, spelled
+from dwindle.features.names import NamesView, Spelled, decoded, spelled
+from dwindle.features.offsets import offsets
 from dwindle.jit.compile import kernel
 
 Lists = dict[str, tuple[NDArray[np.int64], pa.Array]]  # by column: see `_list_of`
@@ -134,26 +135,13 @@ def from_arrow(table: pa.RecordBatch, source: str, line: NDArray[np.int64] | Non
     if not clean:  # then there are values of 0
         kept = batch.x != 0
         batch = batch._replace(
-            start=starts(kept)[start],
+            start=offsets(kept)[start],
             key=batch.key[kept],
             x=batch.x[kept],
             names=batch.names and [batch.names[int(k)] for k in np.flatnonzero(kept)],
         )
-    tags = Texts(present["tag"].fill_null("")) if "tag" in present else None
+    tags = text_of_strings(present["tag"].fill_null("")) if "tag" in present else None
     return Parsed(batch, line, [], tags, source)
-
-
-class Texts(Lazy):
-    """An Arrow array of strings as a sequence of them, each made when asked for."""
-
-    def __init__(self, array: pa.Array) -> None:
-        self._array = array
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def _at(self, k: int) -> str:
-        return str(self._array[k])
 
 
 def _copied(column: pa.Array) -> NDArray[np.float32]:
@@ -186,11 +174,9 @@ def _list_of(table: pa.RecordBatch, source: str, name: str) -> tuple[NDArray[np.
     return offset - offset[0], items
 
 
-def _names(items: pa.Array) -> Names:
+def _names(items: pa.Array) -> NamesView:
     names = as_dictionary(items)
-    place = shared_by_arrow(names.indices)
-    none = Words(names.dictionary, np.empty(0, np.uint64), np.empty(0, np.int32), ())
-    return Names(none, place, NO_FACTORS)
+    return NamesView(text_of_strings(names.dictionary), shared_by_arrow(names.indices))
 
 
 def _row_faults(table: pa.RecordBatch, source: str, lists: Lists) -> dict[int, str]:

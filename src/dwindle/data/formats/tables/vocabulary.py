@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.formats.interactions import put_products
 from dwindle.data.formats.vw.errors import MOST_PRODUCTS
-from dwindle.data.formats.vw.names import Lazy
 from dwindle.features.batch import Batch
-from dwindle.features.names import Spelled, decoded, spelled
+from dwindle.features.names import FeatureNames, Spelled, Text, spelled, split
+from dwindle.features.offsets import offsets
 from dwindle.features.xxh64 import DEFAULT_SEED, key_of_name
 from dwindle.jit.compile import kernel
 
@@ -26,7 +26,7 @@ Interactions = tuple[tuple[str, ...], ...]
 class Words(NamedTuple):
     """The distinct features of a batch: name and key of each, and which of ``groups`` it is in."""
 
-    name: Sequence[Any]  # str, or what str() makes the name of
+    name: Text
     key: NDArray[np.uint64]
     group: NDArray[np.int32]
     groups: Sequence[str]
@@ -50,7 +50,7 @@ class Rows(NamedTuple):
             self.line[good],
             self.label[good],
             self.importance[good],
-            starts(size[good]),
+            offsets(size[good]),
             self.word[features],
             self.x[features],
         )
@@ -60,65 +60,40 @@ class Rows(NamedTuple):
         kept = self.x != 0
         if kept.all():
             return self
-        start = starts(kept)[self.start]
+        start = offsets(kept)[self.start]
         return self._replace(start=start, word=self.word[kept], x=self.x[kept])
 
 
-class Names(Lazy):
-    r"""The names of features, made when asked for.
+class ColumnNames(FeatureNames):
+    r"""The names of features of tables and JSON.
 
     Feature k is the word ``place[k]``, or, if that is -1 - row, the product of the features
     ``factor[row]`` (-1 for no third one), which is called ``group*group\0name*name``.
     """
 
     def __init__(self, words: Words, place: NDArray[np.int32], factor: NDArray[np.int32]) -> None:
-        self._words = words
-        self._place = place
-        self._factor = factor
+        self._words, self._place, self._factor = words, place, factor
 
     def __len__(self) -> int:
         return len(self._place)
 
     def spelled(self, where: NDArray[np.int64]) -> Spelled:
-        """The names at these places as one text; those that Arrow has, without a string of each."""
+        """Spell the names at these places; of products, one after another."""
         place = self._place[where].astype(np.int64)  # Arrow's may be too narrow for one more
-        if not isinstance(self._words.name, pa.Array) or (place < 0).any():
-            return spelled([self._at(k) for k in where.tolist()], np.arange(len(where)))
-        known, text = _text_of(self._words.name)
-        bound = starts(known[place + 1] - known[place])
-        found = np.empty(bound[-1], np.uint8)
-        _pick(text, known, place, bound, found)
-        return bound, found
+        words = self._words.name
+        if (place >= 0).all():
+            return words.spelled(place)
+        names = [words[p] if p >= 0 else self._product(-1 - p) for p in place.tolist()]
+        return spelled(names, np.arange(len(names)))
 
-    def _at(self, k: int) -> str:
-        place = int(self._place[k])
-        if place >= 0 and isinstance(self._words.name, pa.Array):
-            return decoded(*self.spelled(np.array([k])))[0]
-        if place >= 0:
-            return str(self._words.name[place])
-        factors = [int(self._place[f]) for f in self._factor[-1 - place] if f >= 0]
+    def _product(self, row: int) -> str:
+        factors = [int(self._place[f]) for f in self._factor[row] if f >= 0]
         groups = [self._words.groups[self._words.group[word]] for word in factors]
-        names = [str(self._words.name[word]).rpartition("\0")[2] for word in factors]
+        names = [split(self._words.name[word])[1] for word in factors]
         return "*".join(groups) + "\0" + "*".join(names)
 
 
-def _text_of(words: pa.Array) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Strings as Arrow has them: where they start, and end, in one text."""
-    if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
-        words = words.cast(pa.large_string())
-    _, bound, text = words.buffers()
-    kind = np.int32 if pa.types.is_string(words.type) else np.int64
-    return np.frombuffer(bound or b"", kind)[words.offset :], np.frombuffer(text or b"", np.uint8)
-
-
 NO_FACTORS = np.empty((0, 3), np.int32)
-
-
-def starts(size: NDArray[Any]) -> NDArray[np.int64]:
-    """Where rows of these sizes start, and where the last ends."""
-    start = np.zeros(len(size) + 1, np.int64)
-    np.cumsum(size, out=start[1:])
-    return start
 
 
 def finished(
@@ -135,7 +110,7 @@ def finished(
     """
     faults = dict(faults)
     if not interactions or not len(rows.line):
-        names = Names(words, rows.word, NO_FACTORS)
+        names = ColumnNames(words, rows.word, NO_FACTORS)
         batch = Batch(
             rows.start,
             words.key[rows.word],
@@ -170,7 +145,7 @@ def finished(
         product.x[:k],
         rows.label[good],
         rows.importance[good],
-        names=Names(words, product.place[:k], product.factor),
+        names=ColumnNames(words, product.place[:k], product.factor),
     )
     if tags is not None:
         tags = [tags[int(i)] for i in np.flatnonzero(good)]
@@ -233,15 +208,6 @@ def _n_products(
                 count *= (n + factor) / (factor + 1)
         total += np.rint(count)
     return total
-
-
-@kernel
-def _pick(text: Any, known: Any, place: Any, bound: Any, found: Any) -> None:
-    """What stands at ``place`` of the known pieces of a text is from ``bound`` on in ``found``."""
-    for w in range(len(place)):
-        shift = known[place[w]] - bound[w]
-        for i in range(bound[w], bound[w + 1]):
-            found[i] = text[i + shift]
 
 
 @kernel

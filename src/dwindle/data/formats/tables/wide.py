@@ -17,9 +17,9 @@ from dwindle.data.formats.tables.vocabulary import (
     Words,
     finished,
     keys_of,
-    starts,
 )
-from dwindle.features.arrow import as_dictionary, numbers
+from dwindle.features.arrow import as_dictionary, numbers, text_of_strings
+from dwindle.features.offsets import offsets
 
 MOST_ROWS = 1 << 16  # of a batch: more would only wait in memory
 
@@ -128,13 +128,13 @@ def wide(
         line[good],
         label[good],
         importance[good],
-        starts(np.count_nonzero(present, axis=1)[good]),
+        offsets(np.count_nonzero(present, axis=1)[good]),
         word[present],
         x[present],
     )
     every = pa.concat_arrays(names)
     group = np.repeat(np.arange(len(role.features), dtype=np.int32), [len(a) for a in names[1:]])
-    words = Words(every, keys_of(every), group, role.features)
+    words = Words(text_of_strings(every), keys_of(every), group, role.features)
     known = {int(line[i]): message for i, message in wrong.items()}
     return finished(rows, words, source, known, interactions)
 

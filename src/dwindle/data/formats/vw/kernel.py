@@ -12,31 +12,36 @@ import numpy as np
 from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
-from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB, ZERO
+from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
 from dwindle.data.formats.interactions import n_products, put_products
 from dwindle.data.formats.vw.errors import CROWD, MOST_PRODUCTS, PRODUCT
 from dwindle.data.formats.vw.grammar import NO_SCALE, feature, head, header
 from dwindle.data.formats.vw.simd import (
-    HIGH,
     LANES,
-    LAST,
-    LENGTH,
-    LOW,
-    STATE,
-    TAIL,
-    VALUE_LENGTH,
-    is_plain,
+    apply_namespace,
     put_keys,
+    put_name,
+    put_no_value,
     put_ones,
+    put_value,
     put_values,
+    token_length,
 )
 from dwindle.data.text.numbers import short_number
-from dwindle.data.text.scan import FINE, UNSURE, line_end, oddity, quick_end, refilled, token_end
-from dwindle.features.xxh64 import DEFAULT_SEED, NOT_A_KEY, fresh_state, long_state, short_integer
-from dwindle.jit.compile import helper, kernel
+from dwindle.data.text.scan import (
+    FINE,
+    UNSURE,
+    content_end,
+    line_end,
+    oddity,
+    quick_end,
+    refilled,
+    token_end,
+)
+from dwindle.features.xxh64 import DEFAULT_SEED, fresh_state
+from dwindle.jit.compile import helper, inlined, kernel
 from dwindle.jit.intrinsics import byte, half, put_word, word
 
-_ONE = uint64(ZERO + 1)
 _SPACE_BAR = uint64(int.from_bytes(b" |", "little"))
 
 # The last namespace that was the j-th of a line is remembered, because lines are much alike: where
@@ -55,7 +60,7 @@ class Plan(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The arrays that the kernel fills; `Spans` explains place, first, bar and factor."""
+    """The arrays that the kernel fills; `VWNames` explains place, first, bar and factor."""
 
     start: NDArray[np.int64]
     label: NDArray[np.float32]
@@ -102,8 +107,150 @@ def _index(seeds: Any, seed: Any) -> int:
     return -1
 
 
+@inlined
+def _is_seen(text: int, bar: int, stop: int, j: int, likely: int) -> bool:
+    """Whether the j-th namespace of this line is the one remembered at address ``likely``."""
+    size = stop - bar
+    return (
+        j < MOST_SEEN
+        and byte(text + stop) != COLON
+        and size == int64(word(likely + SEEN_LENGTH))
+        and _same(text, bar, int64(word(likely + SEEN_BAR)), size)
+    )
+
+
+@helper
+def _namespace(
+    text: int, bar: int, p: int, j: int, known: int, likely: int, ignored: Any, crossed: Any
+) -> tuple[bool, int, int, Any, int, Any]:
+    """(is plain, p, stop, seed, group, special) of a namespace, which is then remembered.
+
+    ``p`` is the address of the stop that ends it: before, of its name, and afterwards of its scale.
+    """
+    stop = int64(word(p))
+    has_scale = byte(text + stop) == COLON
+    if has_scale:
+        p += 8
+        stop = int64(word(p))
+    what, stop, seed, scale = header(text, bar, stop, known)
+    group = _index(crossed, seed)
+    is_ignored = _index(ignored, seed) >= 0
+    special = uint64(is_ignored or seed == DEFAULT_SEED or scale != NO_SCALE)
+    if what != FINE or (is_ignored and scale != NO_SCALE):
+        return False, p, stop, seed, group, special
+    if j < MOST_SEEN and not has_scale:
+        put_word(likely + SEEN_BAR, uint64(bar))
+        put_word(likely + SEEN_LENGTH, uint64(stop - bar))
+        put_word(likely + SEEN_SEED, seed)
+        put_word(likely + SEEN_GROUP, uint64(group))
+        put_word(likely + SEEN_SPECIAL, special)
+    return True, p, stop, seed, group, special
+
+
+@inlined
+def _own_header(text: int, bar: int, end: int, known: int, ignored: Any) -> tuple[Any, Any]:
+    """(seed, scale) of the namespace whose '|' stands at ``bar``; one to ignore has scale 0."""
+    _, _, seed, scale = header(text, bar, end, known)
+    return seed, float32(0.0) if _index(ignored, seed) >= 0 else scale
+
+
+@inlined
+def _sift(
+    text: int, known: int, ignored: Any, rows: Any, lanes: int, k: int, end: int, t: int, s: int
+) -> tuple[int, bool]:
+    """Leave out the features from k to ``end`` that are 0, and read the values that are not plain.
+
+    Namespaces from t on, up to s, begin among them. Returns where the features now end, and whether
+    all of them could be read.
+    """
+    to, own, is_fine = k, -1, True
+    seed, scale = DEFAULT_SEED, NO_SCALE
+    for f in range(k, end):
+        while t < s and rows.first[t] == f:
+            rows.first[t] = to
+            t += 1
+        place, key, x = rows.place[f], rows.key[f], rows.x[f]
+        if not math.isfinite(x):
+            if own != t - 1:
+                own = t - 1
+                seed, scale = _own_header(text, rows.bar[own], place, known, ignored)
+            stop = place + token_length(lanes, f - k)
+            what, stop, key, x = feature(text, place, stop, seed, scale, 0, known)
+            is_fine &= what == FINE
+        rows.key[to], rows.x[to], rows.place[to] = key, x, place
+        to += x != 0.0
+    while t < s:
+        rows.first[t] = to
+        t += 1
+    return to, is_fine
+
+
+@inlined
+def _read_slowly(
+    text: int, i: int, end: int, known: int, ignored: Any, crossed: Any, rows: Any, k: int, s: int
+) -> tuple[int, int, int, int, int]:
+    """(what, i, stop, k, s): read a line byte by byte, from its first '|' at i to its end.
+
+    Its features and namespaces stand in ``rows`` from k and s on. Of a fault, i and stop enclose
+    the token.
+    """
+    what, stop = FINE, end
+    seed, scale, n_unnamed, kept = DEFAULT_SEED, NO_SCALE, 0, True
+    while what == FINE and i < end:
+        c = byte(text + i)
+        if c in (SPACE, TAB):
+            i += 1
+            continue
+        if c == BAR:
+            what, stop, seed, scale = header(text, i, end, known)
+            kept = _index(ignored, seed) < 0
+            n_unnamed = 0
+            rows.first[s], rows.bar[s], rows.group[s] = k, i, _index(crossed, seed)
+            s += 1
+        else:
+            what, stop, key, x = feature(text, i, end, seed, scale, n_unnamed, known)
+            n_unnamed += c == COLON
+            if kept and x != 0.0 and what == FINE:
+                rows.key[k], rows.x[k], rows.place[k] = key, x, i
+                k += 1
+        if what == FINE:
+            i = stop
+        else:
+            stop = token_end(text, i, end)
+    return what, i, stop, k, s
+
+
+@inlined
+def _multiply(
+    crossed: Any, crossings: Any, rows: Any, members: Any, k: int, t: int, s: int, row: int
+) -> tuple[int, int, int]:
+    """(what, k, row): put the products of a line after its features, which end at k.
+
+    Its namespaces are those from t to s. Without room for all of them, they are only counted.
+    """
+    m = 0
+    for own in range(len(crossed)):
+        for section in range(t, s):
+            if rows.group[section] == own:
+                last = rows.first[section + 1] if section + 1 < s else k
+                for f in range(rows.first[section], last):
+                    members.member[m] = f
+                    m += 1
+        members.bound[own + 1] = m
+    n: Any = n_products(crossings, members.bound)
+    if n > MOST_PRODUCTS:
+        return CROWD, k, row
+    if row + n > len(rows.factor):
+        return FINE, k, row + int64(n)
+    k, row, c = put_products(
+        *(crossings, members.member, members.bound, rows.key, rows.x, rows.place, rows.factor),
+        *(k, row),
+    )
+    return FINE if c < 0 else PRODUCT + c, k, row
+
+
 @kernel
-def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
+def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
     text: int,
     at: int,
     end_of_text: int,
@@ -117,21 +264,20 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     seen: int,
     stops: int,
 ) -> tuple[int, int, int, int, int, bool, bool]:
-    """The examples of the text from ``at`` on stand in ``rows``, the other lines in ``faults``.
+    """Read the text from ``at`` on: examples into ``rows``, bad lines into ``faults``.
 
     Returns how many examples, features, namespaces, products and faults there are, and whether some
     example has a base and some a tag. From the first line on whose products there is no room for,
     products are only counted, or rather how many there may be at most.
     """
     start, label, importance, base, tag, tag_end, lines = rows[:7]
-    key, x, place, first, bar, group, factor = rows[7:]
+    key, x, place, first, bar, group, _ = rows[7:]
     ignored, crossed, crossings = plan
-    member, bound = members
     has_base, has_tag = False, False
     n, k, s, row, n_faults, line = 0, 0, 0, 0, 0, 0
     quick = quick_end(text, at, end_of_text)
     stopped, p, last_stop, few = at, stops, stops, stops
-    key_at, x_at = key.ctypes.data, x.ctypes.data
+    key_at, x_at, place_at = key.ctypes.data, x.ctypes.data, place.ctypes.data
     start[0] = 0
     while at < end_of_text:
         begin = at
@@ -150,8 +296,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                 i += 1
                 p += 8
         if not quick_head:
-            end = line_end(text, at, end_of_text)
-            end -= end > begin and byte(text + end - 1) == RETURN
+            end = content_end(text, begin, end_of_text)
             what = oddity(text, begin, end) if odd else FINE
             i, stop = begin, end
             if what == FINE:
@@ -167,7 +312,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
         # The quick way, as long as all is plain: LANES features at a time.
         first_bar, j, going = i, 0, plain
         likely, is_special = seen, uint64(0)
-        seed, fresh, scale, g = DEFAULT_SEED, uint64(0), NO_SCALE, -1
+        seed, fresh = DEFAULT_SEED, uint64(0)
         while going:
             m, s_first, longest, special = 0, s, -1, is_special
             c = SPACE
@@ -178,15 +323,8 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                 stop = int64(word(p))
                 c = byte(text + stop)
                 if stop > i:
-                    size, lane = stop - i, lanes + 8 * m
-                    if size < 16:
-                        put_word(lane + STATE, fresh + uint64(size))
-                        put_word(lane + LAST, word(text + i))
-                    else:
-                        put_word(lane + STATE, long_state(text, i, stop, seed))
-                        put_word(lane + LAST, word(text + i + (size & ~7) - 8))
-                    put_word(lane + TAIL, word(text + i + (size & ~7)))
-                    put_word(lane + LENGTH, uint64(size))
+                    lane = lanes + 8 * m
+                    put_name(text, i, stop, seed, fresh, lane)
                     place[uint64(k + m)] = i
                     m += 1
                     if c == COLON:
@@ -194,44 +332,23 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                         value_at = stop + 1
                         stop = int64(word(p))
                         c = byte(text + stop)
-                        put_word(lane + LOW, word(text + value_at))
-                        put_word(lane + HIGH, word(text + value_at + 8))
-                        put_word(lane + VALUE_LENGTH, uint64(stop - value_at))
+                        put_value(text, value_at, stop, lane)
                         longest = max(longest, stop - value_at)
                     else:
-                        put_word(lane + LOW, _ONE)
-                        put_word(lane + VALUE_LENGTH, uint64(1))
+                        put_no_value(lane)
                 elif c == BAR:
                     p += 8
                     stop = int64(word(p))
-                    c = byte(text + stop)
-                    size = stop - i
-                    if (
-                        j < MOST_SEEN
-                        and c != COLON
-                        and size == int64(word(likely + SEEN_LENGTH))
-                        and _same(text, i, int64(word(likely + SEEN_BAR)), size)
-                    ):
+                    if _is_seen(text, i, stop, j, likely):
                         seed, g = word(likely + SEEN_SEED), int64(word(likely + SEEN_GROUP))
                         is_special = word(likely + SEEN_SPECIAL)
                     else:
-                        if c == COLON:
-                            p += 8
-                            stop = int64(word(p))
-                            c = byte(text + stop)
-                        found, stop, seed, scale = header(text, i, stop, known)
-                        g = _index(crossed, seed)
-                        is_ignored = _index(ignored, seed) >= 0
-                        if found != FINE or (is_ignored and scale != NO_SCALE):
-                            c = BAR
+                        is_fine, p, stop, seed, g, is_special = _namespace(
+                            text, i, p, j, known, likely, ignored, crossed
+                        )
+                        if not is_fine:
                             break
-                        is_special = uint64(is_ignored or seed == DEFAULT_SEED or scale != NO_SCALE)
-                        if j < MOST_SEEN and stop - i == size:
-                            put_word(likely + SEEN_BAR, uint64(i))
-                            put_word(likely + SEEN_LENGTH, uint64(size))
-                            put_word(likely + SEEN_SEED, seed)
-                            put_word(likely + SEEN_GROUP, uint64(g))
-                            put_word(likely + SEEN_SPECIAL, is_special)
+                    c = byte(text + stop)
                     fresh = fresh_state(seed)
                     special |= is_special
                     first[uint64(s)], bar[uint64(s)], group[uint64(s)] = k + m, i, g
@@ -254,84 +371,35 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                 p += 8
                 at = stop + 1
             put_keys(lanes, m, key_at + 8 * k)
-            to_sift = False
+            is_odd = False
             if longest >= 0:
-                to_sift = put_values(lanes, m, longest, x_at + 4 * k)
+                is_odd = put_values(lanes, m, longest, x_at + 4 * k)
             else:
                 put_ones(m, x_at + 4 * k)
             for t in range(max(s_first - 1, s_before), s if special != 0 else 0):
-                f_first, f_end = max(first[t], k), first[t + 1] if t + 1 < s else k + m
-                if f_first < f_end:
-                    found, stop, own_seed, own_scale = header(text, bar[t], place[f_first], known)
-                    if _index(ignored, own_seed) >= 0:
-                        own_scale = float32(0.0)
-                    for f in range(f_first, f_end):
-                        x[f] *= own_scale
-                        to_sift |= not is_plain(x[f])
-                        if own_seed == DEFAULT_SEED:
-                            name_end = place[f] + int64(word(lanes + LENGTH + 8 * (f - k)))
-                            own_key = short_integer(text, place[f], name_end)
-                            key[f] = key[f] if own_key == NOT_A_KEY else own_key
-            if to_sift:
-                t, to, own_section, own_seed, own_scale = s_first, k, -1, seed, NO_SCALE
-                for f in range(k, k + m):
-                    while t < s and first[t] == f:
-                        first[t] = to
-                        t += 1
-                    value, feature_key = x[f], key[f]
-                    if not math.isfinite(value):
-                        lane = lanes + 8 * (f - k)
-                        size = int64(word(lane + LENGTH) + word(lane + VALUE_LENGTH)) + 1
-                        if own_section != t - 1:
-                            own_section = t - 1
-                            found, stop, own_seed, own_scale = header(
-                                text, bar[own_section], place[f], known
-                            )
-                            if _index(ignored, own_seed) >= 0:
-                                own_scale = float32(0.0)
-                        found, stop, feature_key, value = feature(
-                            text, place[f], place[f] + size, own_seed, own_scale, 0, known
-                        )
-                        plain &= found == FINE
-                    key[to], x[to], place[to] = feature_key, value, place[f]
-                    to += value != 0.0
-                while t < s:
-                    first[t] = to
-                    t += 1
-                m = to - k
+                f, last = max(first[t], k), first[t + 1] if t + 1 < s else k + m
+                if f < last:
+                    own_seed, own_scale = _own_header(text, bar[t], place[f], known, ignored)
+                    is_odd |= apply_namespace(
+                        *(text, own_seed, own_scale, place_at + 8 * f, lanes + 8 * (f - k)),
+                        *(key_at + 8 * f, x_at + 4 * f, last - f),
+                    )
+            if is_odd:
+                k, is_fine = _sift(text, known, ignored, rows, lanes, k, k + m, s_first, s)
+                plain &= is_fine
                 going &= plain
-            k += m
+            else:
+                k += m
         if what == FINE and not plain:
             k, s = start[n], s_before
             if end < 0:
-                end = line_end(text, begin, end_of_text)
-                end -= end > begin and byte(text + end - 1) == RETURN
+                end = content_end(text, begin, end_of_text)
                 what = oddity(text, begin, end) if odd else FINE
-            i, stop = (first_bar, end) if what == FINE else (begin, end)
-            seed, scale, n_unnamed, kept = DEFAULT_SEED, NO_SCALE, 0, True
-            while what == FINE and i < end:
-                c = byte(text + i)
-                if c in (SPACE, TAB):
-                    i += 1
-                    continue
-                if c == BAR:
-                    what, stop, seed, scale = header(text, i, end, known)
-                    kept = _index(ignored, seed) < 0
-                    n_unnamed = 0
-                    first[s], bar[s], group[s] = k, i, _index(crossed, seed)
-                    s += 1
-                else:
-                    what, stop, feature_key, value = feature(
-                        text, i, end, seed, scale, n_unnamed, known
-                    )
-                    n_unnamed += c == COLON
-                    if kept and value != 0.0 and what == FINE:
-                        key[k], x[k], place[k] = feature_key, value, i
-                        k += 1
-                if what == FINE:
-                    i = stop
-                else:
-                    stop = token_end(text, i, end)
+            i, stop = begin, end
+            if what == FINE:
+                what, i, stop, k, s = _read_slowly(
+                    text, first_bar, end, known, ignored, crossed, rows, k, s
+                )
         if end >= 0:
             at = line_end(text, end, end_of_text) + 1
             if at > stopped:
@@ -339,24 +407,9 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
             while p < last_stop and int64(word(p)) < at:
                 p += 8
         if what == FINE and len(crossings) > 0:
-            m = 0
-            for own in range(len(crossed)):
-                for t in range(s_before, s):
-                    if group[t] == own:
-                        for f in range(first[t], first[t + 1] if t + 1 < s else k):
-                            member[m] = f
-                            m += 1
-                bound[own + 1] = m
-            n_own: Any = n_products(crossings, bound)
-            has_room = row + n_own <= len(factor)
-            if n_own > MOST_PRODUCTS:
-                what, i, stop = CROWD, begin, begin
-            elif not has_room:
-                row += int64(n_own)
-            else:
-                k, row, c = put_products(crossings, member, bound, key, x, place, factor, k, row)
-                if c >= 0:
-                    what, i, stop = PRODUCT + c, begin, begin
+            what, k, row = _multiply(crossed, crossings, rows, members, k, s_before, s, row)
+            if what != FINE:
+                i, stop = begin, begin
         if what == FINE:
             has_base |= n_numbers == 3
             has_tag |= tag_end[n] > tag[n]

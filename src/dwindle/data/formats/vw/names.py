@@ -1,7 +1,6 @@
 """Names and tags as places in a block, read only when asked for."""
 
-from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numba import uint64
@@ -22,7 +21,7 @@ from dwindle._base.text import (
     ZERO,
 )
 from dwindle.features.digits import marks
-from dwindle.features.names import decoded, text_of
+from dwindle.features.names import FeatureNames, Spelled, cut
 from dwindle.jit.compile import helper, kernel
 from dwindle.jit.intrinsics import byte, lowest, put, put_word, word
 
@@ -31,23 +30,8 @@ GUESS, LONG = 32, 4096  # bytes of a name, and of a long one
 NUMERIC = frozenset(b"0123456789+-.")  # how a value that is a number begins
 
 
-class Lazy(Sequence[str]):
-    """A sequence that makes its items when asked for them."""
-
-    def _at(self, k: int) -> str:
-        raise NotImplementedError
-
-    @overload
-    def __getitem__(self, k: int) -> str: ...
-    @overload
-    def __getitem__(self, k: slice) -> list[str]: ...
-    def __getitem__(self, k: int | slice) -> str | list[str]:
-        places = range(len(self))[k]
-        return [self._at(i) for i in places] if isinstance(places, range) else self._at(places)
-
-
-class Spans(Lazy):
-    r"""The names of features that stand in VW text: ``feature``, or ``namespace\0feature``.
+class VWNames(FeatureNames):
+    r"""The names of features in VW text: ``feature``, or ``namespace\0feature``.
 
     ``place[k]`` is where feature k stands in the data, or -1 - row for the product whose factors
     are the features ``factor[row]`` (-1 for no third one). Features from ``first[s]`` on belong to
@@ -71,8 +55,8 @@ class Spans(Lazy):
     def __len__(self) -> int:
         return len(self._place)
 
-    def spelled(self, where: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """The names at these places: name w is from ``bound[w]`` to ``bound[w + 1]`` of a text."""
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """Spell the names at these places."""
         data, bound = self._data, np.zeros(len(where) + 1, np.int64)
         places = self._place, self._first, self._bar, self._factor, where
         room, n = GUESS * len(where) + LONG, -1
@@ -81,9 +65,6 @@ class Spans(Lazy):
             n = _spell(data.ctypes.data, len(data), *places, bound, text.ctypes.data, room)
             room *= 2
         return bound, text[: bound[-1]]
-
-    def _at(self, k: int) -> str:
-        return decoded(*self.spelled(np.array([k])))[0]
 
 
 # The kernel. It writes at an address, because an array handed to a helper would be counted.
@@ -244,7 +225,7 @@ def _spell(
     return len(where)
 
 
-class Tags(Lazy):
+class VWTags(FeatureNames):
     """The tag of each example, "" for none: the bytes from ``begin[i]`` to ``end[i]``."""
 
     def __init__(
@@ -257,5 +238,6 @@ class Tags(Lazy):
     def __len__(self) -> int:
         return len(self._begin)
 
-    def _at(self, k: int) -> str:
-        return text_of(self._data[self._begin[k] : self._end[k]].tobytes())
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """Copy the tags of these examples."""
+        return cut(self._data, self._begin[where], self._end[where] - self._begin[where])

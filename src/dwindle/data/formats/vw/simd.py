@@ -6,13 +6,14 @@ on several lanes in one instruction.
 
 from typing import Any
 
-from numba import float32, uint64
+from numba import float32, int64, uint64
 from numba.np.numpy_support import carray
 
+from dwindle._base.text import ZERO
 from dwindle.data.text.numbers import number_of_word, number_of_words
-from dwindle.features.xxh64 import ended
-from dwindle.jit.compile import helper
-from dwindle.jit.intrinsics import singles, words
+from dwindle.features.xxh64 import DEFAULT_SEED, NOT_A_KEY, ended, long_state, short_integer
+from dwindle.jit.compile import helper, inlined
+from dwindle.jit.intrinsics import put_word, singles, word, words
 
 LANES = 128
 _TOGETHER = 16  # lanes are always read by so many, of which the last may be idle
@@ -21,7 +22,49 @@ _TOGETHER = 16  # lanes are always read by so many, of which the last may be idl
 # `fresh_state`, `long_state` and `ended`), then those of its value.
 STATE, LAST, TAIL, LENGTH, LOW, HIGH, VALUE_LENGTH, SIZE = range(0, 8 * 8 * LANES, 8 * LANES)
 
+_ONE = uint64(ZERO + 1)
 _LARGEST: Any = float32(3.4028234663852886e38)
+
+
+@inlined
+def put_name(text: int, begin: int, end: int, seed: Any, fresh: Any, lane: int) -> None:
+    """Put a name into a lane; ``fresh`` is the `fresh_state` of the seed of its namespace."""
+    size = end - begin
+    if size < 16:
+        put_word(lane + STATE, fresh + uint64(size))
+        put_word(lane + LAST, word(text + begin))
+    else:
+        put_word(lane + STATE, long_state(text, begin, end, seed))
+        put_word(lane + LAST, word(text + begin + (size & ~7) - 8))
+    put_word(lane + TAIL, word(text + begin + (size & ~7)))
+    put_word(lane + LENGTH, uint64(size))
+
+
+@inlined
+def put_value(text: int, begin: int, end: int, lane: int) -> None:
+    """Put the text of a value into a lane."""
+    put_word(lane + LOW, word(text + begin))
+    put_word(lane + HIGH, word(text + begin + 8))
+    put_word(lane + VALUE_LENGTH, uint64(end - begin))
+
+
+@inlined
+def put_no_value(lane: int) -> None:
+    """Put the value of a feature that has none, which is 1, into a lane."""
+    put_word(lane + LOW, _ONE)
+    put_word(lane + VALUE_LENGTH, uint64(1))
+
+
+@inlined
+def name_length(lanes: int, f: int) -> int:
+    """Return how many bytes the name in lane f has."""
+    return int64(word(lanes + LENGTH + 8 * f))
+
+
+@inlined
+def token_length(lanes: int, f: int) -> int:
+    """Return how many bytes ``name:value`` in lane f has."""
+    return name_length(lanes, f) + int64(word(lanes + VALUE_LENGTH + 8 * f)) + 1
 
 
 @helper
@@ -75,3 +118,24 @@ def put_values(lanes: int, n: int, longest: int, x: int) -> bool:
             values[f] = number_of_words(low[f], high[f], length[f])
             odd |= (not is_plain(values[f])) & (f < uint64(n))
     return bool(odd)
+
+
+@inlined
+def apply_namespace(
+    text: int, seed: Any, scale: Any, place: int, lane: int, key: int, x: int, n: int
+) -> bool:
+    """Multiply n values by a scale; in the default namespace, integers are their own keys.
+
+    All but text, seed and scale are addresses, of the features' places, lanes, keys and values.
+    Returns whether some value is now 0 or not plain.
+    """
+    is_odd = False
+    keys, values = carray(words(key), n), carray(singles(x), n)
+    for f in range(n):
+        values[f] *= scale
+        is_odd |= not is_plain(values[f])
+        if seed == DEFAULT_SEED:
+            name = int64(word(place + 8 * f))
+            own = short_integer(text, name, name + name_length(lane, f))
+            keys[f] = keys[f] if own == NOT_A_KEY else own
+    return is_odd

@@ -1,0 +1,158 @@
+"""The formats of data: one row each, saying how to recognise, read and write it.
+
+A row imports the code of its format when it is first used; this module itself imports neither
+Arrow nor Numba, so that the command line can list the formats at no cost.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dwindle._base.errors import DataError, SettingError
+from dwindle._base.threads import prefetch
+
+if TYPE_CHECKING:
+    from dwindle.data.formats.block import Parsed
+    from dwindle.data.options import ReadOptions
+    from dwindle.data.sources import Opened
+
+Read = Callable[["Opened", "ReadOptions"], Iterator["Parsed"]]
+Write = Callable[[Any, Iterable["Parsed"]], None]
+
+_HERE = __name__.rpartition(".")[0]
+
+
+class Format(NamedTuple):
+    """A format of data."""
+
+    name: str
+    extensions: tuple[str, ...]
+    sniff: Callable[[bytes], bool]  # whether a file with this first line seems to be of it
+    read: Read
+    write: Write | None = None
+    is_text: bool = True  # else Arrow reads it in place: from a file only, and not compressed
+
+
+def lines_of(module: str) -> Read:
+    """Read text line by line, with the module's function ``parse``."""
+
+    def read(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
+        from dwindle.data.text.lines import parsed_lines  # noqa: PLC0415  (when first used)
+
+        return parsed_lines(import_module(module).parse, source, options)
+
+    return read
+
+
+def _csv(delimiter: str) -> Read:
+    def read(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
+        csv = import_module(f"{_HERE}.csv")
+        columns = options.columns()
+        return _located(
+            source, csv.batches(source.file, source.name, delimiter=delimiter, **columns)
+        )
+
+    return read
+
+
+def _columnar(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
+    if source.name != source.path:
+        raise DataError(f"{source.name}: Parquet and Arrow are read from a file, not from a pipe")
+    arrow = import_module(f"{_HERE}.tables.arrow")
+    return _located(source, arrow.batches(source.path, **options.columns()))
+
+
+def _located(source: "Opened", batches: Iterator["Parsed"]) -> Iterator["Parsed"]:
+    # Arrow does not read through our file, and says itself how far it has come.
+    return prefetch(b._replace(source=source.name, end=b.end or source.tell()) for b in batches)
+
+
+def _text(writer: str) -> Write:
+    """Write text, with a function of `writers` that returns the lines of a batch."""
+
+    def write(file: Any, parsed: Iterable["Parsed"]) -> None:
+        lines = getattr(import_module(f"{_HERE}.writers"), writer)
+        for each in parsed:
+            file.write(lines(each))
+
+    return write
+
+
+def _write_arrow(file: Any, parsed: Iterable["Parsed"]) -> None:
+    import_module(f"{_HERE}.tables.arrow").write(file, parsed)
+
+
+def _is_svmlight(line: bytes) -> bool:
+    tokens = line.partition(b"#")[0].split()
+    return len(tokens) > 1 and all(token.count(b":") == 1 for token in tokens[1:])
+
+
+# The first one whose sniff says yes is taken, so a surer sign stands before a weaker one.
+FORMATS = [
+    Format(
+        "parquet",
+        (".parquet",),
+        lambda line: line.startswith(b"PAR1"),
+        _columnar,
+        is_text=False,
+    ),
+    Format(
+        "arrow",
+        (".arrow", ".feather"),
+        lambda line: line.startswith(b"ARROW1"),
+        _columnar,
+        _write_arrow,
+        is_text=False,
+    ),
+    Format(
+        "jsonl",
+        (".jsonl", ".ndjson"),
+        lambda line: line.strip().startswith(b"{"),
+        lines_of(f"{_HERE}.jsonl"),
+    ),
+    Format(
+        "vw",
+        (".vw",),
+        lambda line: b"|" in line or not line.strip(),  # its parser says what a blank line lacks
+        lines_of(f"{_HERE}.vw.parser"),
+        _text("vw"),
+    ),
+    Format(
+        "svmlight",
+        (".svm", ".svmlight", ".libsvm"),
+        _is_svmlight,
+        lines_of(f"{_HERE}.svmlight"),
+        _text("svmlight"),
+    ),
+    Format("tsv", (".tsv",), lambda line: b"\t" in line.strip(), _csv("\t")),
+    Format("csv", (".csv",), lambda line: b"," in line, _csv(",")),
+]
+
+
+def names(*, written: bool = False) -> tuple[str, ...]:
+    """List the formats that can be read, or only those that can also be written."""
+    return tuple(sorted(each.name for each in FORMATS if each.write or not written))
+
+
+def named(name: str) -> Format:
+    """Find a format by its name."""
+    for each in FORMATS:
+        if each.name == name:
+            return each
+    raise SettingError(f"unknown format {name!r}: expected one of {', '.join(names())}")
+
+
+def by_extension(extension: str) -> str | None:
+    """Find the name of the format whose files have this extension."""
+    return next((each.name for each in FORMATS if extension in each.extensions), None)
+
+
+def by_first_line(line: bytes, source: str) -> Format:
+    """Find the format that a file's first line looks like."""
+    for each in FORMATS:
+        if each.sniff(line):
+            return each
+    raise DataError(
+        f"{source}: cannot tell the format from its name or its first line: say it with --format, "
+        f"one of {', '.join(names())}"
+    )

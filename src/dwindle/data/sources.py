@@ -1,0 +1,142 @@
+"""Where data comes from: files, folders, globs and pipes, found once and opened one by one."""
+
+import glob
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from dwindle._base.errors import DataError
+from dwindle.data.compression import LONGEST_MAGIC, PEEK, decompressed, split_extension
+from dwindle.data.formats.registry import Format, by_extension, by_first_line, named
+from dwindle.data.options import ReadOptions
+
+STDIN = "-"
+
+
+class Position(NamedTuple):
+    """How far a run has come, in bytes of its files as they are on disk."""
+
+    examples: int
+    done: int
+    total: int | None
+    pass_number: int = 1
+    passes: int = 1
+
+
+class Sources(tuple[str, ...]):  # noqa: SLOT001  (a tuple has no room for slots)
+    """The files and pipes that paths, globs and folders name; ``given`` are the paths as given."""
+
+    given: tuple[str, ...] = ()
+
+
+def sources(paths: Iterable[str]) -> Sources:
+    """Expand globs and folders, in the order of their names; expanded paths are taken as they are.
+
+    To ask several things about the same paths, expand them first, once.
+    """
+    if isinstance(paths, Sources):
+        return paths
+    given = tuple(paths)
+    found: list[str] = []
+    for path in given:
+        if path == STDIN or Path(path).is_file():
+            found.append(path)
+        elif Path(path).is_dir():
+            inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file())
+            if not inside:
+                raise DataError(f"{path}: the folder is empty")
+            found += [name for name in inside if not Path(name).name.startswith(".")]
+        elif matches := sorted(glob.glob(path)):  # noqa: PTH207  (a glob may be absolute)
+            found += matches
+        elif Path(path).exists():  # a named pipe, /dev/fd/63
+            found.append(path)
+        else:
+            raise DataError(f"{path}: no such file or folder")
+    files = Sources(found)
+    files.given = given
+    return files
+
+
+def once_only(paths: Iterable[str]) -> bool:
+    """Tell whether some of the data comes from a pipe, which can be read only once."""
+    return any(path == STDIN or not Path(path).is_file() for path in sources(paths))
+
+
+def size(paths: Iterable[str]) -> int | None:
+    """Add up the bytes of all files; None if there is a pipe among them."""
+    files = sources(paths)
+    return None if once_only(files) else sum(Path(path).stat().st_size for path in files)
+
+
+def format_by_name(path: str) -> str | None:
+    """Tell a file's format by its extension, not counting that of its compression."""
+    return by_extension(split_extension(path)[0])
+
+
+def needs_parsing(paths: Iterable[str], options: ReadOptions) -> bool:
+    """Tell whether some file is text; Parquet and Arrow are read about as fast as a cache."""
+    formats = {options.format or format_by_name(path) for path in sources(paths)}
+    return any(name is None or named(name).is_text for name in formats)
+
+
+class Opened(NamedTuple):
+    """A file opened for reading."""
+
+    path: str
+    name: str  # what messages call it
+    file: BinaryIO  # its content, decompressed
+    tell: Callable[[], int]  # counts the bytes read so far, compressed as they are
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Opened]:
+    """Open a file or a pipe, compressed or not."""
+    with ExitStack() as stack:
+        raw: Any = sys.stdin.buffer
+        if path != STDIN:
+            raw = stack.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
+        head = raw.read(LONGEST_MAGIC)
+        whole = _put_back(head, raw)
+        file = stack.enter_context(closing(decompressed(head, whole)))
+        yield Opened(path, "stdin" if path == STDIN else path, file, whole.tell)
+
+
+def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:
+    """Find a file's format: the one asked for, or that of its name, or that of its first line."""
+    name = options.format or format_by_name(source.path)
+    if name is not None:
+        return named(name), source
+    line = source.file.readline()
+    file = cast("BinaryIO", _put_back(line, source.file))
+    return by_first_line(line, source.path), source._replace(file=file)
+
+
+def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
+    return io.BufferedReader(_Joined(head, file), PEEK)
+
+
+class _Joined(io.RawIOBase):
+    """Bytes already read, followed by the rest of their file; it can `tell` in a pipe too."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = head, rest
+        self._done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n = min(len(self._head), len(buffer))
+        if n:
+            buffer[:n] = self._head[:n]
+            self._head = self._head[n:]
+        else:
+            n = cast("io.BufferedReader", self._rest).readinto(buffer)
+        self._done += n
+        return n
+
+    def tell(self) -> int:
+        return self._done
