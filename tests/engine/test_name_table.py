@@ -88,7 +88,7 @@ def test_names_of_a_batch_learned_from_again_and_again_do_not_pile_up():
     batch = fleeting(0, 1000, rng)
     for _ in range(30):
         learner.learn(batch)
-    waiting = sum(len(each.key) for some in learner.table.names._waiting for each in some)
+    waiting = sum(len(each.key) for some in learner.table.names._unread for each in some)
     assert waiting < 10_000
 
 

@@ -75,6 +75,77 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert sorted(tmp_path.rglob("*")) == files
 
 
+OWN_SHRINKAGE = """
+from typing import NamedTuple
+from dwindle._base.dispatch import body_of
+from dwindle.algorithm.shrinkage import pulls_after_predicting, shrink
+
+class Half(NamedTuple):
+    truncate_every: int = 1
+
+    def pull(self, rate):
+        return rate
+
+@body_of(shrink, Half)
+def _(_shrinkage, v, _owed, _size):
+    return 0.5 * v
+
+@body_of(pulls_after_predicting, Half)
+def _(_shrinkage):
+    return False
+"""
+
+# Without a compiler each kernel is watched while it runs: which files is the code from?
+WATCHED = """
+    import sys
+    from own import Half
+    from dwindle import *
+    from dwindle.datasets.ads import Ads
+    from dwindle.jit import compile as jit
+
+    missed, n_reached = set(), {}
+
+    def watched(function, *args):
+        code, files = function.__code__, set()
+        found = zip(code.co_varnames, args)
+        classes = tuple(type(a) for name, a in found if name in jit.INGREDIENTS)
+        outer = sys.getprofile()
+        sys.setprofile(lambda frame, *_: files.add(frame.f_code.co_filename))
+        try:
+            return run(function, *args)
+        finally:
+            sys.setprofile(outer)
+            reached = {f.__code__.co_filename for f in jit._reached(function, classes)}
+            n_reached[function.__name__] = len(reached)
+            own = {f for f in files if "dwindle" in f or f.endswith("own.py")}
+            ours = {f for f in own if not f.endswith(("dispatch.py", "interpreted.py"))}
+            missed.update((function.__name__, f) for f in ours - reached)
+
+    run, jit.run_as_python = jit.run_as_python, watched
+    examples = Batch.from_dicts([{f"w{i}": 1, "c": "red"} for i in range(40)], [1, -1] * 20)
+    for shrinkage in (Half(), Truncation(0.01), Subgradient(0.01)):
+        learner = Learner(Logistic(), shrinkage, Plain())
+        learner.learn(examples), learner.learn_one({"a": 1}, 1), learner.sweep(), learner.weights()
+    for update in (Adaptive(), FTRL(), RDA()):
+        learner = Learner(Logistic(), Truncation(0.01), update, max_live=8)
+        learner.learn(examples), learner.predict(examples)
+    learner = Learner()
+    for batch in Ads(1).batches(3):
+        learner.learn(batch)
+    print(missed, n_reached["learn"], sorted(n_reached))
+"""
+
+
+def test_the_stamp_of_a_kernel_covers_every_file_that_it_runs_code_of(tmp_path, monkeypatch):
+    (tmp_path / "own.py").write_text(OWN_SHRINKAGE)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    path = [PACKAGE.parent, tmp_path]
+    missed, n_of_learn, *names = run(WATCHED, cache=tmp_path / "cache", path=path).split()
+    assert missed == "set()"
+    assert int(n_of_learn) >= 6  # kernels, losses, shrinkages, both files of updates, intrinsics
+    assert len(names) > 8
+
+
 LEARNED = """
     import sys
     from dwindle import *
@@ -103,25 +174,27 @@ def test_a_kernel_on_disk_is_loaded_without_the_compiler_which_can_still_follow(
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("losses.py", "return 2.0 * (p - y)", "return 3.0 * (p - y)"),
-        ("updates.py", "cell.weight -= rate * slope * x", "cell.weight += rate * slope * x"),
-        ("shrinkage.py", "a = owed * size", "a = owed + size"),
-        ("kernels.py", "* slope(loss, p, label[i])", "+ slope(loss, p, label[i])"),
+        ("algorithm/losses.py", "return 2.0 * (p - y)", "return 3.0 * (p - y)"),
+        ("algorithm/updates.py", "cell.weight -= rate * slope", "cell.weight += rate * slope"),
+        ("algorithm/shrinkage.py", "    return v\n", "    return 0\n"),  # the intercept's
+        ("engine/kernels.py", "* slope(loss, p, label[i])", "+ slope(loss, p, label[i])"),
     ],
 )
 def test_no_kernel_is_stale_after_an_edit_to_the_package(tmp_path, file, old, new):
     shutil.copytree(PACKAGE, tmp_path / "dwindle", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "own.py").write_text(OWN_SHRINKAGE)
     code = """
+        from own import Half
         from dwindle import *
-        learner = Learner(Squared(), Truncation(0.1), Plain(), 0.1)
+        learner = Learner(Squared(), Half(), Plain(), 0.1)
         learner.learn_one({"a": 1}, 1), learner.learn_one({"a": 1}, 1)
-        print(learner.weights())
+        print(learner.weights(), learner.intercept)
     """
     first = run(code, cache=tmp_path / "cache", path=[tmp_path])
     assert run(code, cache=tmp_path / "cache", path=[tmp_path]) == first
     edit(tmp_path / "dwindle" / file, old, new)
     # Python's own cache of byte code trusts size and time, which `edit` leaves as they were.
-    shutil.rmtree(tmp_path / "dwindle" / "__pycache__", ignore_errors=True)
+    shutil.rmtree((tmp_path / "dwindle" / file).parent / "__pycache__", ignore_errors=True)
     assert run(code, cache=tmp_path / "cache", path=[tmp_path]) != first
 
 

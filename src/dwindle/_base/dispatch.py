@@ -152,9 +152,9 @@ def require(chosen: Mapping[str, object], *callers: FunctionType, bodies_too: bo
 
 
 def exact(ingredient: Ingredient) -> Ingredient:
-    """The ingredient with every field cast to its annotation.
+    """Cast every field of an ingredient to its annotation.
 
-    To Numba ``threshold=1`` and ``threshold=1.0`` are two types, and two compilations.
+    To Numba ``threshold=1`` and ``threshold=1.0`` are two types, and so two compilations.
     """
     hints = get_type_hints(type(ingredient))
     values = zip(hints.values(), ingredient, strict=True)

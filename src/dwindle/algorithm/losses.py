@@ -75,19 +75,19 @@ def link(loss: Any, scores: Any) -> Any:
 
 @by_class
 def value(loss: Any, p: float, y: float) -> float:
-    """phi(p, y)."""
+    """Return phi(p, y)."""
 
 
 @by_class
 def slope(loss: Any, p: float, y: float) -> float:
-    """D phi / d p at (p, y)."""
+    """Return d phi / d p at (p, y)."""
 
 
 class Squared(NamedTuple):
     """phi(p, y) = (p - y)^2 with the paper's slope, 2 (p - y); scikit-learn halves both."""
 
     def slope_bound(self) -> tuple[float, float]:
-        """(2 d)^2 = 4 d^2."""
+        """Return (4, 0): (2 d)^2 = 4 d^2."""
         return 4.0, 0.0
 
 
@@ -110,21 +110,21 @@ class Logistic(NamedTuple):
         return True
 
     def link(self, scores: Any) -> Any:
-        """P(y = +1) = 1 / (1 + exp(-p)), written so that it overflows nowhere."""
-        tanh = math.tanh if isinstance(scores, float) else np.tanh  # NumPy's takes 1 us a call
+        """Return P(y = +1) = 1 / (1 + exp(-p)), written so that it never overflows."""
+        tanh = math.tanh if isinstance(scores, float) else np.tanh  # NumPy's takes 1 us for a float
         return 0.5 * (1.0 + tanh(0.5 * scores))
 
     @property
     def wants(self) -> str:
-        """The labels in words."""
+        """Say which labels are accepted."""
         return "-1 or 1"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
-        """Labels are signs."""
+        """Accept -1 and +1."""
         return np.asarray(np.abs(label) == 1)
 
     def slope_bound(self) -> tuple[float, float]:
-        """|slope| = 1 / (1 + exp(p y)) < 1."""
+        """Return (0, 1): |slope| = 1 / (1 + exp(p y)) < 1."""
         return 0.0, 1.0
 
 
@@ -150,21 +150,21 @@ class Hinge(NamedTuple):
         return True
 
     def check(self) -> None:
-        """Refuse a margin that is none."""
+        """Refuse a margin that is not finite."""
         if not math.isfinite(self.margin):
             raise SettingError(f"margin must be finite, got {self.margin}")
 
     @property
     def wants(self) -> str:
-        """The labels in words."""
+        """Say which labels are accepted."""
         return "-1 or 1"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
-        """Labels are signs."""
+        """Accept -1 and +1."""
         return np.asarray(np.abs(label) == 1)
 
     def slope_bound(self) -> tuple[float, float]:
-        """|slope| is 0 or 1."""
+        """Return (0, 1): |slope| is 0 or 1."""
         return 0.0, 1.0
 
 
@@ -186,15 +186,15 @@ class ClippedSquared(NamedTuple):
 
     @property
     def wants(self) -> str:
-        """The labels in words."""
+        """Say which labels are accepted."""
         return "between 0 and 1"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
-        """Outside [0, 1] the loss would not be convex."""
+        """Accept labels in [0, 1]: for others the loss would not be convex."""
         return (label >= 0) & (label <= 1)
 
     def slope_bound(self) -> tuple[float, float]:
-        """slope^2 = 4 (q - y)^2 <= 4 phi, because (q - y) (p - q) >= 0 for y in [0, 1]."""
+        """Return (4, 0): slope^2 = 4 (q - y)^2 <= 4 phi, as (q - y) (p - q) >= 0."""
         return 4.0, 0.0
 
 
@@ -224,7 +224,7 @@ class Quantile(NamedTuple):
         return {"coverage": float(np.average(label <= scores, weights=weight))}
 
     def slope_bound(self) -> tuple[float, float]:
-        """The steeper side's slope, squared."""
+        """Return (0, b), b being the square of the steeper slope."""
         return 0.0, max(self.tau, 1.0 - self.tau) ** 2
 
 
@@ -243,7 +243,7 @@ def _(loss: Quantile, p: float, y: float) -> float:
 class Huber(NamedTuple):
     """phi(p, y) = d^2 if |d| <= delta, else delta (2 |d| - delta), where d = p - y.
 
-    `Squared` in the middle, straight outside. Books that halve the squared loss halve this too.
+    `Squared` in the middle, linear outside. Books that halve the squared loss halve this too.
     """
 
     delta: float = 1.0
@@ -254,7 +254,7 @@ class Huber(NamedTuple):
             raise SettingError(f"delta must be finite and above 0, got {self.delta}")
 
     def slope_bound(self) -> tuple[float, float]:
-        """slope^2 = 4 min(d^2, delta^2)."""
+        """Return (0, 4 delta^2): slope^2 = 4 min(d^2, delta^2)."""
         return 0.0, 4.0 * self.delta**2
 
 
@@ -277,18 +277,18 @@ class Poisson(NamedTuple):
     """
 
     def link(self, scores: Any) -> Any:
-        """The expected count, exp(p), kept so small that its square is finite too."""
+        """Return the expected count, exp(p), with p limited so that its square is finite too."""
         if isinstance(scores, float):
             return math.exp(min(scores, 300.0))
         return np.exp(np.minimum(scores, 300.0))
 
     @property
     def wants(self) -> str:
-        """The labels in words."""
+        """Say which labels are accepted."""
         return "0 or more"
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
-        """Labels are counts or rates."""
+        """Accept 0 and more: counts or rates."""
         return label >= 0
 
 

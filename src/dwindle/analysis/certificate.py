@@ -1,4 +1,4 @@
-"""The certificate of a run: both sides of the regret bound, Theorem 3.1."""
+"""The certificate of a run: both sides of the regret bound of Theorem 3.1."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ class Certificate(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the run kept the theorem's promise, up to rounding."""
+        """Whether the bound holds, up to rounding."""
         return self.left <= self.right + 1e-9 * max(1.0, abs(self.right))
 
 
@@ -56,13 +56,13 @@ def certify(
     normalize: bool = False,
     max_live: int | None = None,
 ) -> Certificate:
-    """Run the paper's algorithm on a stream; returns both sides of its bound.
+    """Run the paper's algorithm on a stream; return both sides of its regret bound.
 
-    The gravity that Algorithm 1 exerts before step i + 1's prediction is the theorem's g_i, and its
-    last one is 0, so the weights the theorem speaks of are those that predicted. The intercept is
-    one more coordinate, with no gravity. An example of importance h has the loss h phi. A budget of
-    ``max_live`` features adds gravities of single coordinates, for which the theorem holds as well:
-    the comparator is charged for those that it shares.
+    The gravity before the prediction of step i + 1 is the theorem's g_i, and the last one is 0: so
+    the theorem's weights are those that predicted. The intercept is one more coordinate, without
+    gravity. An example of importance h has the loss h phi. A budget of ``max_live`` features adds
+    gravities of single coordinates, for which the theorem holds too: the comparator is charged for
+    those coordinates that it has.
 
     >>> batch = Batch.from_dicts([{"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}], [1, -1, 1, -1])
     >>> from dwindle import Logistic, Truncation
@@ -124,7 +124,7 @@ def certify(
 
 
 def _squared_norms(batch: Batch, row: NDArray[np.int64]) -> NDArray[np.float64]:
-    """|x|^2 of each example; a feature that comes twice in it is one coordinate, the sum."""
+    """Return |x|^2 of each example; a feature that is in it twice is one coordinate, the sum."""
     _, column = np.unique(batch.key, return_inverse=True)
     shape = (batch.n_examples, int(column.max(initial=0)) + 1)
     summed = csr_array((batch.x.astype(np.float64), (row, column)), shape=shape)
@@ -132,7 +132,7 @@ def _squared_norms(batch: Batch, row: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _look_up(comparator: Mapping[str, float], key: NDArray[Any]) -> NDArray[np.float64]:
-    """The comparator's weight of each key; 0 where it has none."""
+    """Return the comparator's weight of each key, 0 if it has none."""
     known = np.array([key_of(name) for name in comparator] or [0], np.uint64)
     weight = np.array(list(comparator.values()) or [0.0], np.float64)
     order = np.argsort(known)
@@ -142,47 +142,49 @@ def _look_up(comparator: Mapping[str, float], key: NDArray[Any]) -> NDArray[np.f
 
 
 class _Budget:
-    """What a budget does to a run, for another that keeps the books.
+    """A learner with a budget, whose evictions are repeated by a learner with `Audited`.
 
-    It is kept by a learner that forgets what goes; with books nothing is forgotten.
+    The latter must forget nothing, so it cannot keep the budget itself.
     """
 
     def __init__(self, leader: Learner) -> None:
         self._leader = leader
-        self._table = _Recording(leader.shrinkage, leader.update, leader.clock, leader.max_live)
+        self._table = _RecordingTable(
+            leader.shrinkage, leader.update, leader.clock, leader.max_live
+        )
         leader.table = self._table
 
     def lead(self, learner: Learner, batch: Batch) -> NDArray[np.float64]:
-        """Learn from the batch and lose what the budget takes; returns the predictions."""
-        step = learner.n_steps + np.cumsum(batch.importances() > 0)  # made, after each example
+        """Learn from the batch, with the evictions of the budget; return the predictions."""
+        step = learner.n_steps + np.cumsum(batch.importances() > 0)  # number, after each example
         self._leader.learn(batch)
         predictions, done = [], 0
-        for n_steps, left in self._table.cuts:
+        for n_steps, left in self._table.evictions:
             until = int(np.searchsorted(step, n_steps, side="right"))
             predictions.append(learner.learn(batch.rows(done, until)))
-            _leave(learner, left)
+            _keep_only(learner, left)
             done = until
-        self._table.cuts.clear()
+        self._table.evictions.clear()
         predictions.append(learner.learn(batch.rows(done, batch.n_examples)))
         return np.concatenate(predictions)
 
 
-class _Recording(Table):
-    """A table that remembers its cuts: after which step, and the cells that were left."""
+class _RecordingTable(Table):
+    """A table that records its evictions: after which step, and the keys that were left."""
 
     def __init__(self, shrinkage: Any, update: Any, clock: Clock, max_live: int | None) -> None:
         super().__init__(shrinkage, update, clock, max_live)
-        self.cuts: list[tuple[int, NDArray[np.uint64]]] = []
+        self.evictions: list[tuple[int, NDArray[np.uint64]]] = []
 
     def evict(self, most: int) -> None:
         super().evict(most)
-        self.cuts.append((self.clock.n_steps, self.cells["key"][self.cells["key"] != 0]))
+        self.evictions.append((self.clock.n_steps, self.cells["key"][self.cells["key"] != 0]))
 
 
-def _leave(learner: Learner, left: NDArray[np.uint64]) -> None:
+def _keep_only(learner: Learner, left: NDArray[np.uint64]) -> None:
     """Pull all weights but these to zero, each by a gravity of its own.
 
-    Nothing of them is left that would be charged for; the comparator is, for as far as they went.
+    The run's penalty does not grow, as these weights are zero then; the comparator's does.
     """
     table, clock = learner.table, learner.clock
     table.settle(clock.now, clock.size)
@@ -192,10 +194,10 @@ def _leave(learner: Learner, left: NDArray[np.uint64]) -> None:
 
 
 def _penalties(learner: Learner, comparator: Mapping[str, float]) -> tuple[float, float]:
-    """Times the rate: the sums of g_i |w| and of g_i |comparator|, each over I(|w| <= theta)."""
+    """Sum g_i |w| and g_i |comparator|, each times the rate and where |w| <= theta."""
     clock, table = learner.clock, learner.table
     table.settle(clock.now, clock.size)
-    # Before step 1 there is no w_i for a pull to be charged to: all weights are 0 already.
+    # The pull before step 1 belongs to no w_i, and finds all weights at 0.
     uncharged = clock.size if learner.shrinkage.truncate_every == 1 and learner.n_steps else 0.0
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)

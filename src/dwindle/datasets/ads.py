@@ -1,20 +1,19 @@
-"""A log of clicks on ads that never ends: the task of the paper's largest experiment, Big_Ads.
+"""A generated log of clicks on ads, without end: like the paper's largest experiment, Big_Ads.
 
-Two ads were shown for a query; which was clicked? A line has the words of the query and those of
-the ads, 1 for the first ad and -1 for the second; what both have cancels:
+Two ads were shown for a query; which one was clicked? A line has the words of the query and those
+of the ads, with value 1 for the first ad and -1 for the second; words of both ads cancel:
 
     1 |q w12 w873 ... |a x5 x99:-1 ...
 
-What counts is which ad goes with which query: the products ``q*a``, most of which come only once.
+The label depends on which ad goes with which query: on the products ``q*a``, most of which occur
+only once. A word is its rank r in a vocabulary of 2^27, by Zipf's law, P(r) = log2(1 + 1/r) / 27.
 
-A word is its rank r in a vocabulary of 2^27 and comes by Zipf's law, P(r) = log2(1 + 1/r) / 27.
+The first ad is clicked with probability sigmoid(m). Here m is the sum, over the words x of the ads
+and their products with the words w of the query, of planted weights times 1 or -1. The weight of x,
+or of w and x, is a function of their ranks and the seed. It is 0 unless the word or product is
+frequent, x <= 2^13 or w x <= 2^13, and then for three in four: some 20,000 weights are not 0.
 
-The first ad is clicked with the chance sigmoid(m), where m is the sum, over the words x of the ads
-and the products of x with a word w of the query, of planted weights times 1 or -1. The weight of
-x, or of w and x, is a function of their ranks and the seed, and 0 unless the word or product is
-among the frequent ones, x <= 2^13 or w x <= 2^13, and then of only one in four: 20,000 in all.
-
-Example i is a function of the seed and of i, so that a log can be taken up anywhere.
+Example i is a function of the seed and of i, so that a log can be generated from anywhere.
 """
 
 import math
@@ -33,11 +32,11 @@ from dwindle.jit.splitmix import INCREMENT, mixed
 
 INTERACTIONS = (("q", "a"),)
 OCTAVES = 27  # the vocabulary: words of rank 1 to 2^27
-QUERY = 12  # words of a query, less those that come twice
-AD = 8  # of each ad, likewise
-FREQUENT = 2**13  # the rank, or the product of two, up to which weights are planted
-ONE_IN = 4  # of those
-AT_ONCE = 4096  # lines
+QUERY = 12  # words of a query, fewer if some are equal
+AD = 8  # words of each ad, likewise
+FREQUENT = 2**13  # the largest rank, or product of two, with a planted weight
+ONE_IN = 4  # of those has one
+AT_ONCE = 4096  # lines generated in one call
 LONGEST = len("-1 |q |a\n") + QUERY * len(" w134217728") + 2 * AD * len(" x134217728:-1")
 
 _HALF, _LOW = uint64(32), uint64(0xFFFFFFFF)
@@ -46,16 +45,16 @@ _ZERO, _TEN = uint64(ord("0")), uint64(10)
 
 @helper
 def _share(h: Any) -> float:
-    """The lower half of the bits as a number in [0, 1)."""
+    """Return the lower half of the bits as a number in [0, 1)."""
     return float(h & _LOW) * 2.0**-32
 
 
 @helper
 def _rank(h: Any) -> Any:
-    """The rank of a word by Zipf's law: its logarithm is uniform.
+    """Draw the rank of a word by Zipf's law: its logarithm is uniform.
 
-    The octave is an integer. Within it 2^f is taken as a polynomial, which is nowhere off by more
-    than 0.02 % and, unlike an exponential, the same on every machine.
+    The integer part of the logarithm is the octave. For the rest, f, a polynomial replaces 2^f: it
+    is off by 0.02 % at most and, unlike the exponential function, the same on every machine.
     """
     octave = ((h >> _HALF) * uint64(OCTAVES)) >> _HALF
     f = _share(h)
@@ -65,7 +64,7 @@ def _rank(h: Any) -> Any:
 
 @helper
 def _weight(truth: Any, w: Any, x: Any) -> float:
-    """What is planted for the product of two words; with w = 0, for the word x alone."""
+    """Return the planted weight of the product of two words; with w = 0, of the word x."""
     if max(w, uint64(1)) * x > uint64(FREQUENT):
         return 0.0
     h = mixed(mixed(truth + w) + x)
@@ -76,8 +75,8 @@ def _weight(truth: Any, w: Any, x: Any) -> float:
 
 
 @helper
-def _drawn(state: Any, n: int, word: Any, first: int) -> int:
-    """Write n words from place ``first`` on, each once; returns where they end."""
+def _draw(state: Any, n: int, word: Any, first: int) -> int:
+    """Draw n words into ``word`` from ``first`` on, without repeats; return where they end."""
     end = first
     for k in range(n):
         r = _rank(mixed(state + uint64(k) * INCREMENT))
@@ -91,7 +90,7 @@ def _drawn(state: Any, n: int, word: Any, first: int) -> int:
 
 @helper
 def _without_common(word: Any, middle: int, end: int) -> tuple[int, int]:
-    """Leave out what stands before the middle as well as behind it; where these now end."""
+    """Remove the words on both sides of the middle; return the new middle and end."""
     place, n_first = 0, 0
     for k in range(end):
         begin, stop = (middle, end) if k < middle else (0, middle)
@@ -108,8 +107,8 @@ def _without_common(word: Any, middle: int, end: int) -> tuple[int, int]:
 
 
 @helper
-def _spelled(text: Any, at: int, letter: int, r: Any) -> int:
-    """Write a space, the letter and the rank; returns where they end."""
+def _write_word(text: Any, at: int, letter: int, r: Any) -> int:
+    """Write a space, the letter and the rank; return where they end."""
     text[at] = ord(" ")
     text[at + 1] = letter
     n, power = 1, _TEN
@@ -124,7 +123,7 @@ def _spelled(text: Any, at: int, letter: int, r: Any) -> int:
 
 
 @helper
-def _begun(text: Any, at: int, namespace: int) -> int:
+def _begin(text: Any, at: int, namespace: int) -> int:
     text[at] = ord(" ")
     text[at + 1] = ord("|")
     text[at + 2] = namespace
@@ -132,9 +131,9 @@ def _begun(text: Any, at: int, namespace: int) -> int:
 
 
 def ads(seed: Any, first: int, last: int, text: Any, error: float) -> tuple[int, float]:
-    """Write the lines of these examples; returns where they end, and ``error`` plus theirs.
+    """Write the lines of these examples; return where they end, and ``error`` plus theirs.
 
-    An example's error is the least that anyone could have, min(p, 1 - p).
+    The error of an example is the least possible one, min(p, 1 - p).
     """
     seed = mixed(uint64(seed))
     truth = mixed(~seed)
@@ -142,9 +141,9 @@ def ads(seed: Any, first: int, last: int, text: Any, error: float) -> tuple[int,
     at = 0
     for i in range(first, last):
         state = mixed(seed + uint64(i))
-        n_query = _drawn(state, QUERY, query, 0)
-        n_first = _drawn(state + uint64(QUERY) * INCREMENT, AD, ad, 0)
-        n_both = _drawn(state + uint64(QUERY + AD) * INCREMENT, AD, ad, n_first)
+        n_query = _draw(state, QUERY, query, 0)
+        n_first = _draw(state + uint64(QUERY) * INCREMENT, AD, ad, 0)
+        n_both = _draw(state + uint64(QUERY + AD) * INCREMENT, AD, ad, n_first)
         n_first, n_both = _without_common(ad, n_first, n_both)
         margin = 0.0
         for k in range(n_both):
@@ -158,12 +157,12 @@ def ads(seed: Any, first: int, last: int, text: Any, error: float) -> tuple[int,
             text[at] = ord("-")
             at += 1
         text[at] = ord("1")
-        at = _begun(text, at + 1, ord("q"))
+        at = _begin(text, at + 1, ord("q"))
         for j in range(n_query):
-            at = _spelled(text, at, ord("w"), query[j])
-        at = _begun(text, at, ord("a"))
+            at = _write_word(text, at, ord("w"), query[j])
+        at = _begin(text, at, ord("a"))
         for k in range(n_both):
-            at = _spelled(text, at, ord("x"), ad[k])
+            at = _write_word(text, at, ord("x"), ad[k])
             if k >= n_first:
                 text[at] = ord(":")
                 text[at + 1] = ord("-")
@@ -178,7 +177,7 @@ _ads = kernel(ads)
 
 
 class Ads:
-    """A log of clicks; see the top of this module.
+    """A log of clicks, as the module describes.
 
     >>> log = Ads(seed=7)
     >>> next(log.text(1))[:19]
@@ -191,10 +190,10 @@ class Ads:
         if not 0 <= seed < 2**63:
             raise SettingError(f"seed must be from 0 to 2^63 - 1, got {seed}")
         self.seed = seed
-        self.least_errors = 0.0  # the sum over all examples that were generated
+        self.least_errors = 0.0  # summed over all examples generated so far
 
     def text(self, n: int, first: int = 0) -> Iterator[bytes]:
-        """The n examples from ``first`` on as VW text, some whole lines at a time."""
+        """Yield the n examples from ``first`` on as VW text, some thousand lines at a time."""
         text = np.empty(AT_ONCE * LONGEST, np.uint8)
         for begin in range(first, first + n, AT_ONCE):
             end = min(begin + AT_ONCE, first + n)
@@ -202,13 +201,13 @@ class Ads:
             yield text[:size].tobytes()
 
     def batches(self, n: int, first: int = 0) -> Iterator[Batch]:
-        """The same with the products of the words of query and ads."""
+        """Yield the same as batches, with the products of the words of query and ads."""
         for text in self.text(n, first):
             block = Block(np.frombuffer(text, np.uint8), "ads")
             yield vw.parse(block, interactions=INTERACTIONS).batch
 
     def bayes_error(self, n: int, first: int = 0) -> float:
-        """The share of clicks among these that who knows the planted weights would get wrong."""
+        """Return the error rate on these examples of a model that knows the planted weights."""
         if n < 1:
             raise SettingError(f"n must be 1 or more, got {n}")
         other = Ads(self.seed)

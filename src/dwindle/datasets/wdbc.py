@@ -28,18 +28,18 @@ SETTINGS = (
 
 
 class Outcome(NamedTuple):
-    """What a run with one setting came to, on the test set."""
+    """The result of a run with one setting, on the test set."""
 
     setting: Truncation
     accuracy: float
     auc: float
-    kept: int  # of all features
-    random_kept: int  # of the random ones
+    kept: int  # features
+    random_kept: int  # random features
     weights: dict[str, float]
 
 
 class Data(NamedTuple):
-    """The set wdbc with its random features, split as in the paper."""
+    """The dataset wdbc with its random features, split as in the paper."""
 
     names: list[str]
     train: Batch
@@ -47,7 +47,7 @@ class Data(NamedTuple):
 
 
 def wdbc(seed: int) -> Data:
-    """Wdbc from scikit-learn: 30 numeric features scaled on the training part, and 1000 random.
+    """Load wdbc from scikit-learn: 30 numeric features, standardised, and 1000 random ones.
 
     Each random feature is 1 with probability 0.05 and 0 otherwise. The rows are shuffled; the
     label is 1 for malignant.
@@ -69,7 +69,7 @@ def wdbc(seed: int) -> Data:
 
 
 def run(seed: int = 0) -> Iterator[Outcome]:
-    """Train with the paper's update and each setting in turn, the first being no truncation.
+    """Train with the paper's update and each setting in turn; the first has no truncation.
 
     >>> without, *_, once_a_pass = run()
     >>> without.random_kept, once_a_pass.random_kept

@@ -1,4 +1,4 @@
-"""Why a prediction is what it is."""
+"""Explanations: what each feature contributes to a prediction."""
 
 import math
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from dwindle.features.names import shown
 
 
 class Explanation(NamedTuple):
-    """The intercept and what each live feature adds to it, weight times value, make the prediction.
+    """A prediction as the sum of the intercept and each live feature's weight times value.
 
-    The largest contribution comes first. An example's base, if it has one, counts to the intercept.
+    The largest contribution comes first. The base of an example is part of the intercept.
     """
 
     prediction: float
@@ -35,10 +35,11 @@ def explained(
     intercept: float,
     scaled_with: float | None,
 ) -> Explanation:
-    """The prediction of one example in its parts.
+    """Explain the prediction of one example.
 
-    ``products`` gives the weight times value of each example of a single feature. Predictions may
-    be ``scaled_with`` the intercept's x: see `Learner`.
+    ``products`` predicts without the intercept and unscaled: for an example of a single feature,
+    its weight times value. ``scaled_with`` is the x of the intercept if predictions are normalized,
+    as `Learner` says, else None.
     """
     batch = x if isinstance(x, Batch) else Batch.from_dicts([x])
     if batch.n_examples != 1:

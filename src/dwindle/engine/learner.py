@@ -1,4 +1,4 @@
-"""The learner: the clock, the table of live features and the ingredients, put to work."""
+"""The learner: it runs the algorithm on examples, with a clock and a table of live features."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,16 +37,16 @@ from dwindle.features.names import shown
 
 
 class Learner:
-    """Learns a sparse linear model from a stream, by the paper's Algorithm 1 and its relatives.
+    """A sparse linear model that learns from a stream, by the paper's Algorithm 1 and relatives.
 
-    At step i, with w_i the weights and all of them pulled toward zero first:
-    predict p = w_i . x + intercept, observe y, then w_{i+1} = w_i - eta_i phi'(p, y) x.
-    The work per example is in proportion to its features, the memory to the most features that
-    were alive at once, and the weights do not depend on how the stream is cut into batches.
+    At step i, after all weights w_i were pulled toward zero: predict p = w_i . x + intercept,
+    observe y, then w_{i+1} = w_i - eta_i phi'(p, y) x. The time per example is proportional to its
+    features, the memory to the most features alive at once, and the weights do not depend on how
+    the stream is divided into batches.
 
     ``learning_rate`` is a number or a `Schedule`; None is the update's default, 0.6 for `Adaptive`
     and 0.3 for the others. ``normalize`` divides predictions by the square root of the number of
-    non-zero entries, the intercept among them, as in section 5. The intercept is never shrunk.
+    non-zero entries, the intercept included, as in section 5. The intercept is never shrunk.
     ``max_live`` is a budget: beyond it the features worth least are evicted; see
     `eviction_report`.
 
@@ -102,21 +102,21 @@ class Learner:
         )
 
     def __len__(self) -> int:
-        """Live features: those whose weight is not zero."""
+        """Count the live features: those whose weight is not zero."""
         return len(self.table)
 
     @property
     def n_steps(self) -> int:
-        """Examples learned from so far."""
+        """The number of examples learned from so far."""
         return self.clock.n_steps
 
     def eviction_report(self) -> dict[str, float]:
-        """What the budget has come to: what would have removed the last that it removed.
+        """Describe the last eviction of the budget; empty if there was none.
 
-        That is a gravity, over the steps between the last two times that features had to go. With
-        `FTRL` and `RDA` it is an absence: the most steps for which a feature could be away, for
-        each time that it was seen, up to 10, and each unit of its squared gradients. Nothing, if
-        none ever had to go.
+        ``gravity`` is the one that would have brought the same features to zero in the steps since
+        the eviction before. With `FTRL` and `RDA` it is ``absence``: the most steps that a feature
+        could be absent, for each time that it was seen, up to 10, and each unit of its squared
+        gradients.
         """
         _, steps, least = self.table.last_eviction
         if not steps:
@@ -136,15 +136,15 @@ class Learner:
         )
 
     def weights(self) -> dict[str, float]:
-        """The weight of each live feature by name, all pulls felt, without the intercept."""
+        """Return the weight of each live feature by name, without the intercept."""
         key, weight = self.table.weights()
         names = map(shown, self.table.names.of(key))
         return dict(zip(names, weight.tolist(), strict=True))
 
     def learn(self, batch: Batch) -> NDArray[np.float64]:
-        """Predict, then learn from, each example in order; returns the predictions.
+        """Predict, then learn from, each example in order; return the predictions.
 
-        A batch that does not fit the loss is refused before anything is learned from it.
+        A label that the loss is not defined for is refused before anything is learned.
         """
         label, importance = self.lessons(batch)
         base = _base(batch)
@@ -154,13 +154,13 @@ class Learner:
         with Held() as interrupt:
             i = 0
             while i < batch.n_examples and not interrupt.asked:
-                if len(fresh) < min(self.table.room, len(batch.key)):  # no more can be new
+                if len(fresh) < min(self.table.room, len(batch.key)):  # the most new features
                     fresh = np.empty(min(self.table.room, len(batch.key)), np.int64)
-                i = self._go_on(batch, i, label, importance, base, slots, fresh, prediction)
+                i = self._learn_from(batch, i, label, importance, base, slots, fresh, prediction)
         return prediction
 
     def _longest(self, batch: Batch, importance: NDArray[np.float32]) -> int:
-        """The most features of an example; refused if the budget does not allow them."""
+        """Return the most features of an example; refuse more than the budget allows."""
         n, first = kernels.longest(batch.start, importance)
         if n > self.table.max_live:
             raise DataError(
@@ -168,7 +168,7 @@ class Learner:
             )
         return int(n)
 
-    def _go_on(
+    def _learn_from(
         self,
         batch: Batch,
         i: int,
@@ -179,7 +179,7 @@ class Learner:
         fresh: NDArray[np.int64],
         prediction: NDArray[np.float64],
     ) -> int:
-        """Learn from example i on, up to where the kernel needs help; returns where that is."""
+        """Learn from example i on, until the kernel needs more room; return the next example."""
         clock, table = self.clock, self.table
         i, clock.at, n_fresh = kernels.learn(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
@@ -225,12 +225,12 @@ class Learner:
         """
         with Held():
             if self.clock.spent:
-                self._wind()
+                self._open_window()
             else:
                 self.table.make_room(n)
 
     def predict(self, batch: Batch) -> NDArray[np.float64]:
-        """The prediction for each example, before any link; changes nothing."""
+        """Predict each example, before any link; changes nothing."""
         return self._predicted(batch, constant=self.has_intercept, normalize=self.normalize)
 
     def predict_one(self, features: Features) -> float:
@@ -248,7 +248,7 @@ class Learner:
         return float(self.predict(Batch.from_dicts([features]))[0])
 
     def predict_proba_one(self, features: Features) -> dict[int, float]:
-        """The probability of each label of one example, -1 and 1; changes nothing."""
+        """Return the probability of each label of one example, -1 and 1; changes nothing."""
         if not has_probabilities(self.loss):
             name = type(self.loss).__name__
             raise DataError(
@@ -258,7 +258,7 @@ class Learner:
         return {-1: 1.0 - positive, 1: positive}
 
     def explain(self, x: Features | Batch) -> Explanation:
-        """What each live feature of one example adds to its prediction, the largest first.
+        """Tell what each live feature of one example adds to its prediction, the largest first.
 
         >>> learner = Learner(learning_rate=0.1)
         >>> _ = learner.learn_one({"price": 3.5, "color": "red"}, 1)
@@ -274,31 +274,31 @@ class Learner:
         )
 
     def next_pass(self) -> None:
-        """The data begins anew: from here on the rate is lower by the schedule's pass_decay."""
+        """Begin a new pass over the data: multiply the rate by the schedule's pass_decay."""
         with Held():
-            self._wind(next_pass=True)
+            self._open_window(next_pass=True)
 
     def cooldown(self, n_steps: int = 1) -> None:
-        """Let steps pass without an example: the pulls go on, nothing is learned.
+        """Take steps without examples: gravity pulls, nothing is learned.
 
-        Algorithm 1 pulls before it predicts, so the features of the last examples have not felt
-        the pull that follows them. At the end of a run, ``rest(K)`` is that pull: section 3 writes
-        it into the last update. A longer rest clears away what the last examples brought: with
-        K = 1 a weight keeps the step of its last example for some 1/g steps, whatever it is worth.
+        Algorithm 1 pulls before it predicts, so the pull after the last examples is still due. At
+        the end of a run, ``cooldown(K)`` is that pull, which section 3 has in the last update. A
+        longer cooldown removes weights that only the last examples made: with K = 1 gravity takes
+        some 1/g steps to undo a step, deserved or not.
         """
         with Held() as interrupt:
             while n_steps > 0 and not interrupt.asked:
                 if self.clock.spent:
-                    self._wind()
+                    self._open_window()
                 n_steps -= self.clock.skip(n_steps)
 
     @contextmanager
     def after_cooldown(self, n_steps: int) -> Iterator["Learner"]:
         """Yield the learner as `cooldown` would leave it, to look at; then undo it."""
         if self.clock.counts_moments and self.schedule.power_t:
-            rested = deepcopy(self)  # a moment's size changes on the way, and weights feel it
-            rested.cooldown(n_steps)
-            yield rested
+            copy = deepcopy(self)  # the size of a moment changes, and all weights are settled
+            copy.cooldown(n_steps)
+            yield copy
             return
         before = vars(self.clock) | {"position": self.clock.position.copy()}
         self.cooldown(n_steps)
@@ -308,12 +308,12 @@ class Learner:
             vars(self.clock).update(before)
 
     def sweep(self) -> None:
-        """Forget the features whose weight has come to zero, and make their room free for others.
+        """Forget the features whose weight has come to zero.
 
-        (`FTRL` and `RDA` are undecided about these, and forget nothing but within a budget.)
-        It happens by itself when the table runs full. With the adaptive update a feature swept
-        and seen again starts with a fresh rate, and within a budget the room decides when others
-        have to go; else sweeping never changes a weight.
+        The table does so by itself when it runs full. With the adaptive update a feature that is
+        swept and seen again starts with a fresh rate, and within a budget the room that a sweep
+        makes delays the next eviction; otherwise sweeping never changes a weight. `FTRL` and `RDA`
+        forget only within a budget.
         """
         with Held():
             self.table.sweep()
@@ -397,7 +397,7 @@ class Learner:
         self.clock.set(**state["clock"])
 
     def __getstate__(self) -> dict[str, Any]:
-        # With the ingredients themselves: to unpickle a user's own imports the module it is from.
+        # The ingredients are included: to unpickle a user's own imports the module that defines it.
         made_of = self.loss, self.shrinkage, self.update, self.schedule
         return self.state() | {"ingredients": made_of}
 
@@ -407,7 +407,7 @@ class Learner:
         self._restore(state)
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
-        """With or without the intercept."""
+        """Predict each example, with or without the intercept."""
         prediction = np.empty(batch.n_examples)
         clock = self.clock
         kernels.predict(
@@ -425,15 +425,15 @@ class Learner:
         )
 
     def lessons(self, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The labels and importances, if the loss can learn from them."""
+        """Return the labels and importances, if the loss is defined for them."""
         if batch.label is None:
             raise DataError("there is nothing to learn: the batch has no labels")
         importance = batch.importances()
         check_labels(self.loss, batch.label, importance)
         return batch.label, importance
 
-    def _wind(self, *, next_pass: bool = False) -> None:
-        """Open the clock's next window, settling every weight if a moment's size changes there."""
+    def _open_window(self, *, next_pass: bool = False) -> None:
+        """Open the clock's next window; settle every weight if a moment's size changes there."""
         clock = self.clock
         now, size = clock.now, clock.size
         if next_pass:
@@ -445,5 +445,5 @@ class Learner:
 
 
 def _base(batch: Batch) -> NDArray[np.float32]:
-    """What is added to each prediction."""
+    """Return what is added to each prediction."""
     return np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base

@@ -1,7 +1,4 @@
-"""Compiled kernels on disk: Numba's cache, without the 0.2 s of loading what only compiling needs.
-
-Compiling sees to that itself.
-"""
+"""Numba's cache of compiled kernels, without loading what only the compiler needs: 0.2 s less."""
 
 import functools
 import pickle
@@ -16,20 +13,20 @@ from numba.core.runtime._nrt_python import c_helpers
 
 
 class _Stored(CompileResultCacheImpl):
-    """A kernel without the code that Numba would put into those that call it.
+    """How a kernel is stored: its machine code, and a stub in place of its LLVM code.
 
-    It would be parsed at each start, and kernels are called from Python only. What stands for it
-    has the one name that Python's way in is looked up by.
+    Numba keeps the LLVM code for kernels that call this one, and parses it at each start; but
+    kernels are called from Python only. The stub defines the one name that Numba looks up there.
     """
 
     def reduce(self, data: Any) -> Any:
-        """What is written of a compiled kernel."""
+        """Return what is written of a compiled kernel."""
         match super().reduce(data):
             case ((name, kind, (machine_code, _)), function, *rest):
                 entry = f'@"{function.llvm_cpython_wrapper_name}"'
                 stub = parse_assembly(f"define void {entry}() {{ ret void }}").as_bitcode()
                 return ((name, kind, (machine_code, stub)), function, *rest)
-            case other:  # of a Numba that we do not know
+            case other:  # of an unknown version of Numba
                 return other
 
 
@@ -40,13 +37,13 @@ class _File(IndexDataCacheFile):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Numba's own imports the module of each function that was inlined, for its globals.
+    """An unpickler that imports no module for the globals of the functions that were inlined.
 
-    Code that runs without the interpreter has no use for them.
+    Numba would; but machine code does not use them.
     """
 
     def find_class(self, module: str, name: str) -> Any:
-        """What is meant by a name."""
+        """Find what a name in the file stands for."""
         return _environment if name == "_rebuild_env" else super().find_class(module, name)
 
 
@@ -54,7 +51,7 @@ def _environment(module: str, constants: list[Any], name: str) -> Environment:
     known = lookup_environment(name)
     if known is None:
         known = Environment({"__name__": module})
-        Environment._memo[name] = known  # noqa: SLF001  (Numba looks there, and has no other door)
+        Environment._memo[name] = known  # noqa: SLF001  (where Numba looks for it)
         known.consts[:], known.env_name = constants, name
     return known
 
@@ -69,7 +66,7 @@ class Store(FunctionCache):
         self._cache_file.__class__ = _File
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled code for a signature, or None."""
+        """Return the compiled code for a signature, or None."""
         _link_runtime()
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
@@ -77,9 +74,9 @@ class Store(FunctionCache):
 
 @functools.cache
 def _link_runtime() -> None:
-    """Tell LLVM where the functions are by which compiled code gets and frees memory.
+    """Tell LLVM the addresses of the functions by which compiled code allocates and frees memory.
 
-    The rest of Numba's runtime, which it would compile anew, is in the compiled code already.
+    The rest of Numba's runtime is part of the compiled code.
     """
     for name, address in c_helpers.items():
         add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
