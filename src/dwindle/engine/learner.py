@@ -15,7 +15,7 @@ from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.losses import Logistic, has_probabilities, link
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, default_learning_rate
+from dwindle.algorithm.updates import Adaptive, default_learning_rate, eviction_report
 from dwindle.engine import kernels
 from dwindle.engine.budget import Eviction
 from dwindle.engine.cardinality import DistinctCounter
@@ -117,10 +117,7 @@ class Learner:
         if not steps:
             return {}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
-        report: dict[str, float] = self.update.eviction_report(
-            self.shrinkage, float(rate), steps, least
-        )
-        return report
+        return eviction_report(self.update, self.shrinkage, float(rate), steps, least)
 
     @property
     def intercept(self) -> float:
