@@ -159,7 +159,19 @@ def _own_header(text: int, bar: int, end: int, known: int, ignored: Any) -> tupl
 
 @inlined
 def _sift(
-    text: int, known: int, ignored: Any, rows: Any, lanes: int, k: int, end: int, t: int, s: int
+    text: int,
+    known: int,
+    ignored: Any,
+    first: Any,
+    bar: Any,
+    place: Any,
+    key: Any,
+    x: Any,
+    lanes: int,
+    k: int,
+    end: int,
+    t: int,
+    s: int,
 ) -> tuple[int, bool]:
     """Drop features from k to ``end`` whose value is 0, and read values that are not plain.
 
@@ -169,21 +181,21 @@ def _sift(
     to, own, is_fine = k, -1, True
     seed, scale = DEFAULT_SEED, NO_SCALE
     for f in range(k, end):
-        while t < s and rows.first[t] == f:
-            rows.first[t] = to
+        while t < s and first[t] == f:
+            first[t] = to
             t += 1
-        place, key, x = rows.place[f], rows.key[f], rows.x[f]
-        if not math.isfinite(x):
+        own_key, value = key[f], x[f]
+        if not math.isfinite(value):
             if own != t - 1:
                 own = t - 1
-                seed, scale = _own_header(text, rows.bar[own], place, known, ignored)
-            stop = place + token_length(lanes + 8 * (f - k))
-            what, stop, key, x = feature(text, place, stop, seed, scale, 0, known)
+                seed, scale = _own_header(text, bar[own], place[f], known, ignored)
+            stop = place[f] + token_length(lanes + 8 * (f - k))
+            what, stop, own_key, value = feature(text, place[f], stop, seed, scale, 0, known)
             is_fine &= what == FINE
-        rows.key[to], rows.x[to], rows.place[to] = key, x, place
-        to += x != 0.0
+        key[to], x[to], place[to] = own_key, value, place[f]
+        to += value != 0.0
     while t < s:
-        rows.first[t] = to
+        first[t] = to
         t += 1
     return to, is_fine
 
@@ -385,7 +397,10 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                         *(key_at + 8 * f, x_at + 4 * f, last - f),
                     )
             if is_odd:
-                k, is_fine = _sift(text, known, ignored, rows, lanes, k, k + m, s_first, s)
+                k, is_fine = _sift(
+                    *(text, known, ignored, first, bar, place, key, x),
+                    *(lanes, k, k + m, s_first, s),
+                )
                 plain &= is_fine
                 going &= plain
             else:
