@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, errors_at
 from dwindle.algorithm.losses import is_classification
-from dwindle.data.cache import Again
+from dwindle.data.cache import CachedExamples
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
@@ -65,7 +65,7 @@ def _only(item: Parsed, chosen: NDArray[np.bool_]) -> Parsed:
 class Holdout:
     """The examples held out, to measure on as often as wanted; messages call them ``name``."""
 
-    def __init__(self, examples: Again, name: str) -> None:
+    def __init__(self, examples: CachedExamples, name: str) -> None:
         self.examples = examples
         self.name = name
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-from dwindle.data.cache import Again
+from dwindle.data.cache import CachedExamples
 from dwindle.data.formats.block import Parsed
 from dwindle.data.options import ReadOptions
 from dwindle.data.sources import format_by_name, needs_parsing, once_only
@@ -28,13 +28,15 @@ class Passes:
     ) -> None:
         self._paths, self._reading, self._every = paths, reading, holdout
         note, once = cache(note), once_only(paths)
-        self._data = Again(self._learned, note, once=once)
+        self._data = CachedExamples(self._learned, note, once=once)
         self.holdout: Holdout | None = None
         if isinstance(holdout, int):
-            self.holdout = Holdout(Again(self._held, note, once=once), f"1 example in {holdout}")
+            self.holdout = Holdout(
+                CachedExamples(self._held, note, once=once), f"1 example in {holdout}"
+            )
         elif holdout is not None:
             how = replace(reading, format=format_by_name(holdout) or reading.format)
-            file = Again(lambda: read([holdout], how), note, once=once_only([holdout]))
+            file = CachedExamples(lambda: read([holdout], how), note, once=once_only([holdout]))
             self.holdout = Holdout(file, holdout)
 
     def learned(self, *, more: bool) -> Iterator[Parsed]:
