@@ -12,6 +12,7 @@ from benchmarks.results import Figure, Found, row
 from benchmarks.side_by_side import interleaved, ratio
 from benchmarks.tools import DWINDLE
 from dwindle import FTRL, Adaptive, Learner, Logistic, Truncation
+from dwindle.algorithm.updates import Update
 from dwindle.datasets.ads import Ads
 
 
@@ -23,7 +24,10 @@ class Size(NamedTuple):
 
 
 FULL, SMALL = Size(100_000, 10**6), Size(3000, 50_000)
-UPDATES = {"truncated gradient": (Adaptive(), 0.0), "FTRL-Proximal": (FTRL(), 1.0)}
+UPDATES: dict[str, tuple[Update, float]] = {
+    "truncated gradient": (Adaptive(), 0.0),
+    "FTRL-Proximal": (FTRL(), 1.0),
+}
 WITHOUT = "without names"
 
 
@@ -33,7 +37,9 @@ def measure(size: Size, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (i
     for case, (update, gravity) in UPDATES.items():
         shrinkage = Truncation(gravity)
 
-        def learned(*, named: bool, update: object = update, shrinkage: object = shrinkage) -> None:
+        def learned(
+            *, named: bool, update: Update = update, shrinkage: Truncation = shrinkage
+        ) -> None:
             learner = Learner(Logistic(), shrinkage, update, max_live=size.max_live)
             for batch in Ads().batches(size.examples):
                 learner.learn(batch if named else batch._replace(names=None))

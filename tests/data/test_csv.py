@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats import csv
+from dwindle.data.options import ReadOptions
 from helpers import reference_columns as reference
 
 HEADER = "y,w,price,color,on"
 
 
-def read(data, **options):
+def read(data, delimiter=",", **options):
     data = data.encode() if isinstance(data, str) else data
-    return list(csv.batches(io.BytesIO(data), "shop.csv", **{"label_column": "y"} | options))
+    said = ReadOptions(**{"label_column": "y"} | options)
+    return list(csv.batches(io.BytesIO(data), "shop.csv", said, delimiter))
 
 
 def only(parts):

@@ -14,6 +14,7 @@ from dwindle.data.formats.tables import wide as columns
 from dwindle.data.formats.tables.distinct import distinct
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.data.formats.vw import parser as vw
+from dwindle.data.options import ReadOptions
 from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
 from helpers import reference_columns as reference
@@ -57,7 +58,8 @@ def table_of(rows, types=TYPES):
 
 
 def wide(table, **options):
-    return columns.wide(table, "data", **{"label_column": "y", "weight_column": "w"} | options)
+    said = {"label_column": "y", "weight_column": "w"} | options
+    return columns.wide(table, "data", ReadOptions(**said))
 
 
 @given(st.lists(rows, max_size=8))

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import types
 import weakref
 from collections import Counter, OrderedDict, UserDict, defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -387,3 +388,20 @@ def test_an_integer_beyond_all_floats_is_refused_and_changes_nothing():
         with pytest.raises((DataError, OverflowError)):
             ask({"big": 10**400, "b": 1})
     assert (learner.weights(), learner.n_steps, learner.table.used) == before
+
+
+def test_a_learner_does_not_refer_to_compiled_code():
+    """Else tools that measure an object by all it refers to would walk through all of Numba."""
+    learner = Learner(Logistic(), Truncation(0.01), Plain(), 0.1)
+    learner.learn_one({"a": 1.0}, 1)
+    learner.predict_one({"a": 1.0})
+    seen, waiting = set(), [learner]
+    while waiting:
+        waiting = [
+            each
+            for each in gc.get_referents(*waiting)
+            if id(each) not in seen
+            and not isinstance(each, type | types.ModuleType | types.FunctionType)
+        ]
+        seen |= set(map(id, waiting))
+        assert not [each for each in waiting if type(each).__module__.startswith("numba")]

@@ -171,7 +171,7 @@ def test_every_number_is_read_as_the_same_one():
     x = rng.integers(0, 2**32, 300_000, np.uint32).view(np.float32)
     special = [texts.UNLUCKY, -texts.UNLUCKY, 1e-45, -1e-45, 3.4028235e38, 0.1, 16777216, 1e10]
     x = np.concatenate([x[np.isfinite(x) & (x != 0)], np.float32(special)])
-    said = texts.numbers(x).to_pylist()
+    said = texts.number_texts(x).to_pylist()
     assert np.array([float(text) for text in said]).astype(np.float32).tobytes() == x.tobytes()
     parsed = parsed_of(["3"] * len(x), x=x)
     for back in (vw.parse(lines_of(texts.vw(parsed))), svmlight.parse(lines_of(texts.svmlight(parsed)))):  # fmt: skip
@@ -183,7 +183,7 @@ def test_numbers_have_no_more_digits_than_they_need():
     """NumPy finds the fewest by another algorithm."""
     x = np.random.default_rng(1).uniform(-1, 1, 10_000).astype(np.float32)
     digits = re.compile(r"e.*|[-.]")
-    for text, number in zip(texts.numbers(x).to_pylist(), x, strict=True):
+    for text, number in zip(texts.number_texts(x).to_pylist(), x, strict=True):
         assert digits.sub("", text.decode()).strip("0") == digits.sub("", str(number)).strip("0")
 
 

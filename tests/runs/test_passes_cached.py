@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dwindle import DivergedError, Learner, Plain, Squared, Truncation
-from dwindle.data.cache import Again
+from dwindle.data.cache import CachedExamples
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
 from dwindle.features.keys import key_of
@@ -110,7 +110,7 @@ def test_what_is_parsed_once_is_not_parsed_again(data):
         times.append(1)
         return read([str(data)], SMALL)
 
-    examples = Again(source, pytest.fail, once=False)
+    examples = CachedExamples(source, pytest.fail, once=False)
     first, second, third = (list(examples.parsed()) for _ in range(3))
     assert len(times) == 1
     for one, two, three in zip(first, second, third, strict=True):
@@ -196,8 +196,8 @@ def test_without_room_for_a_cache_the_data_is_parsed_again_and_that_is_said(data
     [told] = [line for line in done.stderr.decode().splitlines() if "dwindle:" in line]
     assert told == (
         "dwindle: no room for a cache of the data in the temporary folder "
-        "([Errno 27] File too large): it is parsed again in each pass "
-        "(TMPDIR may name another folder)"
+        "([Errno 27] File too large): the data is parsed again in each pass "
+        "(set TMPDIR to use another folder)"
     )
 
 

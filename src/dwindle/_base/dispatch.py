@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 from dwindle._base.errors import DataError
 
 Body = TypeVar("Body", bound=Callable[..., Any])
-Ingredient = TypeVar("Ingredient", bound=tuple[Any, ...])
 
 
 class Generic(NamedTuple):
@@ -151,7 +150,7 @@ def require(chosen: Mapping[str, object], *callers: FunctionType, bodies_too: bo
             )
 
 
-def exact(ingredient: Ingredient) -> Ingredient:
+def exact(ingredient: Any) -> Any:
     """Cast every field of an ingredient to its annotation.
 
     To Numba ``threshold=1`` and ``threshold=1.0`` are two types, and so two compilations.

@@ -46,14 +46,6 @@ def _check(name: str, beta: float, shrinkage: Shrinkage) -> None:
         raise SettingError(f"{name} has no threshold, got {shrinkage}")
 
 
-def _absence_report(shrinkage: Shrinkage, worth: float) -> dict[str, float]:
-    """Report the longest absence, in steps, that did not get a feature evicted.
-
-    That is for each time that it was seen, up to 10, and each unit of its squared gradients.
-    """
-    return {"absence": shrinkage.truncate_every / worth} if worth > 0.0 else {}
-
-
 class FTRL(NamedTuple):
     """FTRL-Proximal (McMahan and others, 2013), with Truncation's gravity as its lambda_1.
 
@@ -83,15 +75,10 @@ class FTRL(NamedTuple):
         if shrinkage.truncate_every != 1:
             raise SettingError(f"FTRL's gravity is no pull at every K-th step, got {shrinkage}")
 
-    def can_evict(self, _shrinkage: Shrinkage) -> bool:
-        """True: see `worth`."""
-        return True
-
-    def eviction_report(
-        self, shrinkage: Shrinkage, _rate: float, _steps: int, worth: float
-    ) -> dict[str, float]:
-        """Report an absence."""
-        return _absence_report(shrinkage, worth)
+    @property
+    def evicts_by(self) -> str:
+        """The steps since a feature was last seen."""
+        return "absence"
 
 
 @body_of(weight_at, FTRL)
@@ -142,15 +129,10 @@ class RDA(NamedTuple):
         """Refuse settings that RDA has no use for."""
         _check("RDA", self.beta, shrinkage)
 
-    def can_evict(self, _shrinkage: Shrinkage) -> bool:
-        """True: see `worth`."""
-        return True
-
-    def eviction_report(
-        self, shrinkage: Shrinkage, _rate: float, _steps: int, worth: float
-    ) -> dict[str, float]:
-        """Report an absence."""
-        return _absence_report(shrinkage, worth)
+    @property
+    def evicts_by(self) -> str:
+        """The steps since a feature was last seen."""
+        return "absence"
 
 
 @body_of(weight_at, RDA)

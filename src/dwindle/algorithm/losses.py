@@ -45,7 +45,7 @@ class Loss(Protocol):
         """Tell for each label whether the loss is defined for it."""
 
     def check(self) -> None:
-        """Raise ValueError for a parameter that the loss cannot use."""
+        """Raise SettingError for a parameter that the loss cannot use."""
 
     def link(self, scores: Any) -> Any:
         """Turn a prediction, or an array of them, into means: P(y = +1), or expected values."""

@@ -6,9 +6,8 @@ passed to them as a record: to Numba it is a pointer, at no cost. Optional membe
 * ``default_learning_rate``, 0.3 if there is none;
 * ``counts_moments``: True if the clock must count moments (see `clock`);
 * ``check(shrinkage, schedule)`` raises SettingError for settings that it cannot use;
-* ``can_evict(shrinkage)``: whether a budget may evict features, those of least `worth`;
-* ``eviction_report(shrinkage, rate, steps, worth)``, needed with ``can_evict``, describes the last
-  eviction: of all features worth less than ``worth``, ``steps`` after the eviction before.
+* ``evicts_by``: what decides if a budget evicts a feature, its `worth`: the "gravity" that it would
+  outlast, or its "absence". There can be no budget without it.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -109,29 +108,33 @@ def check_update(
         return
     if max_live != int(max_live) or max_live < 1:
         raise SettingError(f"max_live must be a whole number, 1 or more, got {max_live}")
-    if not (hasattr(update, "can_evict") and update.can_evict(shrinkage)):
+    by = getattr(update, "evicts_by", None)
+    pulls_all = is_truncation(shrinkage) and hasattr(shrinkage, "gravity")
+    if by is None or (by == "gravity" and (not pulls_all or has_threshold(shrinkage))):
         raise SettingError(
             "max_live needs Truncation without a threshold and the update Adaptive or Plain, or "
             f"else FTRL or RDA: got {shrinkage} and {update}"
         )
 
 
+def eviction_report(
+    update: Any, shrinkage: Any, rate: float, steps: int, worth: float
+) -> dict[str, float]:
+    """Describe an eviction of all features worth less than ``worth``, ``steps`` after the last one.
+
+    As the gravity that would have brought them to zero in these steps; or as the longest absence,
+    in steps, for each time that a feature was seen, up to 10, and each unit of its squared
+    gradients.
+    """
+    if update.evicts_by == "gravity":
+        return {"gravity": float(shrinkage.gravity) + max(worth, 0.0) / (rate * steps)}
+    return {"absence": shrinkage.truncate_every / worth} if worth > 0.0 else {}
+
+
 def check_beta(beta: float) -> None:
     """Refuse a beta for which a first step would be infinite, or nothing."""
     if not 0.0 < beta < np.inf:
         raise SettingError(f"beta must be finite and above 0, got {beta}")
-
-
-def _pulls_all(shrinkage: Any) -> bool:
-    """Whether gravity brings every weight to zero some day: an eviction only brings it forward."""
-    return (
-        is_truncation(shrinkage) and hasattr(shrinkage, "gravity") and not has_threshold(shrinkage)
-    )
-
-
-def _gravity_report(shrinkage: Any, rate: float, steps: int, worth: float) -> dict[str, float]:
-    """Report the gravity that would have brought the last evicted feature to zero by itself."""
-    return {"gravity": float(shrinkage.gravity) + max(worth, 0.0) / (rate * steps)}
 
 
 def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
@@ -159,15 +162,10 @@ class Plain(NamedTuple):
         """Return the layout, padded from 24 bytes so that no cell straddles two cache lines."""
         return _layout(32)
 
-    def can_evict(self, shrinkage: Shrinkage) -> bool:
-        """Whether gravity pulls every weight."""
-        return _pulls_all(shrinkage)
-
-    def eviction_report(
-        self, shrinkage: Shrinkage, rate: float, steps: int, worth: float
-    ) -> dict[str, float]:
-        """Report a gravity."""
-        return _gravity_report(shrinkage, rate, steps, worth)
+    @property
+    def evicts_by(self) -> str:
+        """The gravity that a weight would outlast."""
+        return "gravity"
 
 
 @body_of(step, Plain)
@@ -209,15 +207,10 @@ class Adaptive(NamedTuple):
         """Refuse a beta that is not finite and above 0."""
         check_beta(self.beta)
 
-    def can_evict(self, shrinkage: Shrinkage) -> bool:
-        """Whether gravity pulls every weight."""
-        return _pulls_all(shrinkage)
-
-    def eviction_report(
-        self, shrinkage: Shrinkage, rate: float, steps: int, worth: float
-    ) -> dict[str, float]:
-        """Report a gravity."""
-        return _gravity_report(shrinkage, rate, steps, worth)
+    @property
+    def evicts_by(self) -> str:
+        """The gravity that a weight would outlast."""
+        return "gravity"
 
 
 @body_of(weight_at, Adaptive)

@@ -1,4 +1,4 @@
-"""Memory for the large arrays of blocks, which come and go all the time."""
+"""A pool of memory for the large arrays of blocks, which come and go all the time."""
 
 import sys
 from threading import Lock
@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SMALL = 2**16  # bytes that the C library is quick to find
-MOST = 64  # pieces that are watched; who keeps more batches than that keeps them for good
+SMALL = 2**16  # bytes below which the C library allocates quickly
+MOST = 64  # pieces in the pool; further ones are not reused
 
 
 def _references(pieces: list[NDArray[np.uint8]], k: int) -> int:
     return sys.getrefcount(pieces[k])
 
 
-_UNSEEN = _references([np.empty(1, np.uint8)], 0)  # to a piece that no array looks at
+_UNSEEN = _references([np.empty(1, np.uint8)], 0)  # references to a piece that no array uses
 
 
 class Memory:
-    """Gives out arrays, in memory that was given out before if no array looks at it any more.
+    """Allocates arrays, reusing memory of earlier ones that are no longer referred to.
 
-    Memory from the system comes in pages that have to be cleared at first touch, which for a few
-    megabytes takes as long as to parse them.
+    The system clears each new page at first touch, which takes as long as parsing into it.
 
     >>> memory = Memory()
     >>> place = memory.empty(10**6, np.int64).ctypes.data
@@ -35,7 +34,7 @@ class Memory:
         self._lock = Lock()
 
     def empty(self, n: int, kind: Any) -> NDArray[Any]:
-        """An array of n numbers, whatever they are."""
+        """Return an array of n numbers, not initialised."""
         size = n * np.dtype(kind).itemsize
         if size < SMALL:
             return np.empty(n, kind)
@@ -46,7 +45,7 @@ class Memory:
                     and _references(self._pieces, k) == _UNSEEN
                 ):
                     return self._pieces[k][:size].view(kind)
-            piece = np.empty(size + size // 4, np.uint8)  # the next may need a little more
+            piece = np.empty(size + size // 4, np.uint8)  # the next one may be a little larger
             if len(self._pieces) < MOST:
                 self._pieces.append(piece)
             return piece[:size].view(kind)

@@ -1,8 +1,8 @@
-"""What was parsed, kept in a temporary file, so that later passes need not parse it again.
+"""A cache of parsed examples in a temporary file, so that later passes need not parse again.
 
-The file is an Arrow stream of lists, see `formats.lists.to_arrow`, with the line of each example;
-where the lines are, and which were bad, stands in the metadata of each batch. The file has no name,
-so nothing is left behind whatever ends the process. TMPDIR says in which folder it takes its room.
+The file is an Arrow stream of lists (see `tables.lists.to_arrow`) with the line of each example;
+the metadata of each batch says which file the lines are in, and which were bad. The file has no
+name, so nothing is left behind however the process ends. TMPDIR chooses its folder.
 """
 
 import json
@@ -22,16 +22,16 @@ from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.features.arrow import shared_by_arrow, shared_with_arrow
 
-LAG = 10  # batches that may still be in use: more than `prefetch` makes before they are asked for
-ARRAYS = ("batch", "line", "tags")  # what is parsed, but for what is said of all of it
+LAG = 10  # batches that may still be in use: more than `prefetch` reads ahead
+ARRAYS = ("batch", "line", "tags")  # the fields of `Parsed` that are columns, not metadata
 _SCHEMA = LIST_SCHEMA.append(pa.field("line", pa.int64(), nullable=False))
 
 
 class Cache:
-    """Batches, written by a thread of their own, then read as often as wanted without a copy."""
+    """Batches, written by a worker thread, then read any number of times without copying."""
 
     def __init__(self) -> None:
-        self.fault: Exception | None = None  # why nothing can be kept
+        self.fault: Exception | None = None  # why it cannot be written
         self._open = ExitStack()
         try:
             self._file: Any = self._open.enter_context(TemporaryFile())  # noqa: SIM115  (`close` does)
@@ -42,22 +42,22 @@ class Cache:
         self._open.callback(self._writer.close)
 
     def add(self, parsed: Parsed) -> None:
-        """What comes next; it must not change until it is written."""
+        """Write the next batch, which must not change until `finish`."""
         self._writer.do(self._write, parsed)
 
     def finish(self) -> None:
-        """That was all; if there is no `fault`, it can be read."""
+        """Wait until all is written; unless there is a `fault`, it can then be read."""
         self._writer.wait()
         self._try(lambda: (self._stream.close(), self._file.flush()))
 
     def read(self) -> Iterator[Parsed]:
-        """Everything in the order it came, as it was but for tags."""
+        """Yield all batches in order, as they were but without tags."""
         memory = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         file = pa.BufferReader(pa.py_buffer(memory))
         done: deque[int] = deque([0], LAG)  # where batches ended, in whole pages
         with pa.ipc.open_stream(file) as batches:
             for table, metadata in batches.iter_batches_with_custom_metadata():
-                # What was read need not stay in memory: if asked for again, it is mapped again.
+                # Let go of pages that were read: if needed again, they are mapped again.
                 if len(done) == LAG and done[1] > done[0]:
                     drop_pages(memory, done[0], done[1] - done[0])
                 done.append(file.tell() // mmap.PAGESIZE * mmap.PAGESIZE)
@@ -67,7 +67,7 @@ class Cache:
                 yield from_arrow(table, about["source"], line)._replace(**about)
 
     def close(self) -> None:
-        """The file is gone."""
+        """Delete the file."""
         self._open.close()
 
     def _write(self, parsed: Parsed) -> None:
@@ -82,20 +82,20 @@ class Cache:
         self._try(write)
 
     def _try(self, write: Callable[[], object]) -> None:
-        """Write, unless that failed before; if it fails now, its room is given back at once."""
+        """Write, unless that failed before; if it fails now, free the disk space at once."""
         if self.fault is None:
             try:
                 write()
             except (OSError, pa.ArrowInvalid) as fault:
                 self.fault = fault
-                self._file.raw.close()  # without a last try to write what is in its buffer
+                self._file.raw.close()  # without flushing its buffer
 
 
-class Again:
-    """Examples to be gone through several times: parsed once, then from a cache.
+class CachedExamples:
+    """Examples for several passes: parsed in the first one, then read from a cache.
 
-    ``source`` parses them; it is asked again if there is no room for a cache, which ``note`` is
-    told, unless they can be read ``once`` only.
+    ``source`` parses them. If there is no room for a cache, it is called for each pass, and
+    ``note`` is told; if they can be read only ``once``, that is an error.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Again:
         self._finished = False
 
     def parsed(self) -> Iterator[Parsed]:
-        """All of them, and the next time from the cache."""
+        """Yield all examples, filling the cache the first time."""
         if self._finished:
             yield from self.again()
             return
@@ -116,18 +116,18 @@ class Again:
         self.finish()
 
     def again(self) -> Iterator[Parsed]:
-        """All of them: from the cache, if there is one."""
+        """Yield all examples: from the cache, if there is one."""
         return self._source() if self._cache is None else prefetch(self._cache.read())
 
     def add(self, item: Parsed) -> None:
-        """One that comes from elsewhere, which parses more than these."""
+        """Add a batch that another source parsed."""
         if not self._finished:
             self._cache = self._cache or Cache()
             self._cache.add(item)
             self._check(self._cache)
 
     def finish(self) -> None:
-        """There are no more of them; said again, it does nothing."""
+        """Declare the cache complete; calling it again does nothing."""
         if self._finished:
             return
         self._finished = True
@@ -136,10 +136,12 @@ class Again:
         why = self._check(self._cache)
         if why is not None:
             self.close()
-            self._note(f"{why}: it is parsed again in each pass (TMPDIR may name another folder)")
+            self._note(
+                f"{why}: the data is parsed again in each pass (set TMPDIR to use another folder)"
+            )
 
     def _check(self, cache: Cache) -> str | None:
-        """Why nothing can be kept, if that can be borne."""
+        """Return why there is no cache, or None; raise it if the data cannot be read again."""
         if cache.fault is None:
             return None
         why = f"no room for a cache of the data in the temporary folder ({cache.fault})"
@@ -148,7 +150,7 @@ class Again:
         return why
 
     def close(self) -> None:
-        """The cache is gone."""
+        """Delete the cache."""
         if self._cache is not None:
             self._cache.close()
             self._cache = None

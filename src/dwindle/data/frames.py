@@ -1,4 +1,4 @@
-"""Data frames as examples: of pandas, of Polars, of Arrow and of whatever else speaks Arrow."""
+"""Batches from data frames: pandas, Polars, Arrow, and others that export Arrow streams."""
 
 import sys
 from typing import Any
@@ -7,16 +7,17 @@ import pyarrow as pa
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.tables.wide import wide
+from dwindle.data.options import ReadOptions
 from dwindle.features.arrow import is_text
 from dwindle.features.batch import Batch
 
 
 def batch_of(frame: Any, label: str | None = None, weight: str | None = None) -> Batch:
-    """The rows of a data frame, with the features that ``dwindle train`` finds in its Parquet file.
+    """Make a batch of a data frame, with the features ``dwindle train`` finds in its Parquet file.
 
     A column of numbers or booleans is a feature, absent where it is 0 or missing. A column of
     strings or categories is the feature ``column=value`` of value 1, absent where it is empty or
-    missing; no column is made of each. ``label`` and ``weight`` name the columns of labels and of
+    missing. ``label`` and ``weight`` name the columns of labels and of
     importance. An index is no column.
 
     >>> clicks = pa.table({"click": [1, -1], "hour": [9, None], "ad": ["shoes", "hats"]})
@@ -29,15 +30,14 @@ def batch_of(frame: Any, label: str | None = None, weight: str | None = None) ->
     parsed = wide(
         pa.RecordBatch.from_arrays(columns, schema=table.schema),
         "frame",
-        label_column=label,
-        weight_column=weight,
+        ReadOptions(label_column=label, weight_column=weight),
     )
     parsed.n_bad(skip_bad=False)
     return parsed.batch if label else parsed.batch._replace(label=None, importance=None)
 
 
 def has_text(frame: Any) -> bool:
-    """Whether it is a data frame in which some column is not of numbers."""
+    """Tell whether this is a data frame with a column that is not numeric."""
     if _is_pandas(frame):
         inner = [getattr(getattr(kind, "categories", None), "dtype", kind) for kind in frame.dtypes]
         return any(kind.kind in "OU" for kind in inner)
@@ -48,7 +48,7 @@ def has_text(frame: Any) -> bool:
 
 
 def _is_pandas(frame: Any) -> bool:
-    pandas = sys.modules.get("pandas")  # who has a frame of it has imported it
+    pandas = sys.modules.get("pandas")  # a frame of pandas implies its import
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 

@@ -1,4 +1,4 @@
-"""What the labels of the data mean to a loss."""
+"""Labels of two classes, mapped to -1 and 1."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the nega
 
 
 class Labels:
-    """How the labels of two classes become -1 and 1: settled by the first that are seen."""
+    """A mapping of labels to -1 and 1, decided by the first labels seen."""
 
     def __init__(self, sign: dict[float, float] | None = None) -> None:
         self.sign = dict(sign or {})
 
     def loss_for(self, batch: Batch) -> Any:
-        """Logistic if the labels are those of two classes, else squared."""
+        """Choose a loss: logistic if the labels are those of two classes, else squared."""
         found = self.found(batch)
         return Logistic() if any(found <= set(pair) for pair in PAIRS) else Squared()
 
     def mapped(self, parsed: Parsed, loss: Any) -> NDArray[np.float32] | None:
-        """The labels as the loss wants them."""
+        """Return the labels as the loss needs them."""
         label = parsed.batch.label
         if label is None or not is_classification(loss):
             return label
@@ -39,32 +39,32 @@ class Labels:
     def _signs(
         self, label: NDArray[np.float32], importance: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], bool]:
-        """The labels with -1 and 1 for those known, and whether those that count all are."""
+        """Map the known labels; tell whether all labels with an importance are known."""
         value = np.array(list(self.sign), np.float32)
         sign = np.array(list(self.sign.values()), np.float32)
         mapped = np.empty_like(label)
         return mapped, _map(label, importance, value, sign, mapped)
 
     def metadata(self) -> dict[str, float]:
-        """The mapping, as a model keeps it."""
+        """Return the mapping, as a model's metadata keeps it."""
         return {f"{value:g}": sign for value, sign in self.sign.items()}
 
     def found(self, batch: Batch) -> set[float]:
-        """The labels of the examples to be learned from; past three, no more are looked for."""
+        """Collect the distinct labels of examples with an importance; stop at three."""
         if batch.label is None:
             return set()
         label = batch.label if batch.importance is None else batch.label[batch.importance > 0]
         found: set[float] = set()
-        while len(label) and len(found) < 3:  # two passes over the labels, as a rule, and no sort
+        while len(label) and len(found) < 3:  # mostly two passes over the labels, and no sort
             found.add(float(label[0]))
             label = label[label != label[0]]
         return found
 
     def _admit(self, new: set[float], parsed: Parsed) -> None:
-        """Labels not met before: with those that were, they must make one of the known pairs."""
+        """Add new labels to the mapping; with the old ones they must make one of the `PAIRS`."""
         for negative, positive in PAIRS:
             sign = {negative: -1.0, positive: 1.0}
-            # A 1 that came alone was taken for the positive class, as in the commonest pairs.
+            # A 1 that came alone was taken for the positive class, as in most pairs.
             if new | self.sign.keys() <= sign.keys() and self.sign.items() <= sign.items():
                 self.sign |= {value: sign[value] for value in new}
                 return
@@ -82,14 +82,14 @@ class Labels:
         )
 
 
-@kernel(nogil=False)  # to let go of the interpreter's lock and wait for it would take longer
+@kernel(nogil=False)  # so short that releasing the interpreter's lock would cost more
 def _map(label: Any, importance: Any, value: Any, sign: Any, mapped: Any) -> bool:
-    """Each label of a value has its sign in ``mapped``; says whether all that count are of one."""
+    """Map labels of these values to their signs; tell whether all with an importance have one."""
     n_unknown = 0
     for i in range(len(label)):
         mapped[i] = label[i]
         unknown = importance[i] > 0.0
-        for k in range(len(value)):  # without a branch for each label, which cannot be predicted
+        for k in range(len(value)):  # without branches, which could not be predicted
             is_it = label[i] == value[k]
             mapped[i] = sign[k] if is_it else mapped[i]
             unknown &= not is_it

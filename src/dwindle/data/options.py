@@ -11,23 +11,13 @@ class ReadOptions:
     """How to read data; by default the format is found from each file's name or first line."""
 
     format: str | None = None
-    label_column: str = "label"
+    label_column: str | None = "label"
     weight_column: str | None = None
     labelled: bool = True  # False: tables may lack the label and weight columns
     interactions: tuple[tuple[str, ...], ...] = ()
     ignore: frozenset[str] = frozenset()
     threads: int | None = None  # parser threads; default 2, or 1 on one or two cores
     block_size: int = BLOCK
-
-    def columns(self) -> dict[str, Any]:
-        """Return the options that say what the columns of a table are."""
-        return {
-            "label_column": self.label_column,
-            "weight_column": self.weight_column,
-            "labelled": self.labelled,
-            "interactions": self.interactions,
-            "ignore": self.ignore,
-        }
 
 
 def kept_reading(options: ReadOptions) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.losses import Logistic, has_probabilities, link
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, default_learning_rate
+from dwindle.algorithm.shrinkage import Shrinkage, Truncation
+from dwindle.algorithm.updates import Adaptive, Update, default_learning_rate, eviction_report
 from dwindle.engine import kernels
 from dwindle.engine.budget import Eviction
 from dwindle.engine.cardinality import DistinctCounter
@@ -67,8 +67,8 @@ class Learner:
     def __init__(
         self,
         loss: Any = Logistic(),
-        shrinkage: Any = Truncation(),
-        update: Any = Adaptive(),
+        shrinkage: Shrinkage = Truncation(),
+        update: Update = Adaptive(),
         learning_rate: float | Schedule | None = None,
         *,
         intercept: bool = True,
@@ -76,7 +76,7 @@ class Learner:
         max_live: int | None = None,
     ) -> None:
         rate = default_learning_rate(update) if learning_rate is None else learning_rate
-        schedule = exact(Schedule.of(rate))
+        schedule: Schedule = exact(Schedule.of(rate))
         check_settings(loss, shrinkage, update, schedule, max_live)
         self.loss = exact(loss)
         self.shrinkage = exact(shrinkage)
@@ -122,10 +122,7 @@ class Learner:
         if not steps:
             return {}
         [rate] = self.schedule.rates(np.array([self.n_steps]), self.clock.passes)
-        report: dict[str, float] = self.update.eviction_report(
-            self.shrinkage, float(rate), steps, least
-        )
-        return report
+        return eviction_report(self.update, self.shrinkage, float(rate), steps, least)
 
     @property
     def intercept(self) -> float:

@@ -1,4 +1,4 @@
-"""Numbers of Arrow's columns as NumPy's, and the other way round."""
+"""Conversion between Arrow columns, NumPy arrays and names."""
 
 from typing import Any
 
@@ -7,40 +7,27 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.features.batch import writable
 from dwindle.features.names import Text
 
-
-class _Memory:
-    """Where an Arrow array has its numbers; they stay there while this is referred to."""
-
-    def __init__(self, array: pa.Array, dtype: type[np.generic]) -> None:
-        self._buffer = array.buffers()[1]
-        kind = np.dtype(dtype)
-        # Not read-only, as Arrow would have it: to Numba that is another type, and the kernel would
-        # be compiled again.
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": (len(array),),
-            "typestr": kind.str,
-            "data": (self._buffer.address + array.offset * kind.itemsize, False),
-        }
-
-
-# NumPy's arrays are Arrow's and the other way round, by their buffers: the usual ways import
-# pandas, if it is installed, which takes half a second.
+# These go through buffers, because Arrow's own conversions import pandas, if it is installed, which
+# takes half a second.
 
 
 def shared_with_arrow(array: NDArray[Any]) -> pa.Array:
-    """The same numbers as Arrow has them, without a copy if they stand side by side."""
+    """Return an Arrow array of the same numbers, without copying if they are contiguous."""
     whole = np.ascontiguousarray(array)
     kind = pa.from_numpy_dtype(whole.dtype)
     return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
 
 
 def shared_by_arrow(array: pa.Array) -> NDArray[Any]:
-    """The numbers of an array that has no nulls, where Arrow has them."""
+    """Return the numbers of an Arrow array without nulls, without copying."""
     dtype = array.type.to_pandas_dtype()
-    return np.asarray(_Memory(array, dtype)) if len(array) else np.empty(0, dtype)
+    if not len(array):
+        return np.empty(0, dtype)
+    begin = array.offset * np.dtype(dtype).itemsize
+    return writable(np.frombuffer(array.buffers()[1], dtype, len(array), begin))
 
 
 def text_of_strings(strings: pa.Array) -> Text:
@@ -57,14 +44,14 @@ def text_of_strings(strings: pa.Array) -> Text:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds strings."""
+    """Tell whether a column of this type holds strings."""
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
 
 
 def as_dictionary(column: pa.Array) -> pa.Array:
-    """The column, dictionary-encoded if and only if it holds strings."""
+    """Return the column, dictionary-encoded if and only if it holds strings."""
     kind = column.type
     if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
         return column.dictionary_decode()
@@ -72,7 +59,7 @@ def as_dictionary(column: pa.Array) -> pa.Array:
 
 
 def single(wide: NDArray[Any]) -> NDArray[np.float32]:
-    """The numbers in single precision, rounded as text is: first to double precision."""
+    """Convert to single precision by way of double precision, as text is rounded."""
     if wide.dtype == np.float32:
         return wide
     with np.errstate(over="ignore"):
@@ -80,7 +67,7 @@ def single(wide: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def not_finite(value: float, missing: str) -> str:
-    """What a number is that single precision cannot hold, and what to write instead."""
+    """Say why single precision cannot hold a number, and what to write instead."""
     if np.isnan(value):
         return f"is nan: write {missing} for a missing value"
     if np.isinf(value):
@@ -88,10 +75,13 @@ def not_finite(value: float, missing: str) -> str:
     return f"is {value}, too large for single precision: write a number below 3.4e38 in size"
 
 
-def numbers(
+def column_values(
     column: pa.Array, source: str, name: str, what: str, faults: dict[int, str]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """The numbers of a column, 0 where there is none, and where there is none."""
+    """Return the numbers of a column, 0 for a missing one, and which are missing.
+
+    What is wrong with row i is added to ``faults[i]``; ``what`` is what messages call the column.
+    """
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_null(kind):
         column = column.cast(pa.uint8())

@@ -1,4 +1,4 @@
-"""A run of examples, checked once at the door."""
+"""Batches: examples as sparse rows, checked once when they are made."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +21,7 @@ class Batch(NamedTuple):
     Make one with `from_dicts`, `from_csr` or `from_arrays`: they check that the numbers are finite,
     leave out values of 0, and give every array a type that the kernels are compiled for.
     Keys are 64 bits wide, or 32 as in most matrices, whose columns are then taken as they stand.
-    Values and what is said of an example are single precision. ``base`` is added to its prediction.
+    Values, labels, importances and bases are single precision; a base is added to the prediction.
     """
 
     start: NDArray[np.int64]
@@ -34,11 +34,11 @@ class Batch(NamedTuple):
 
     @property
     def n_examples(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return len(self.start) - 1
 
     def importances(self) -> NDArray[np.float32]:
-        """How much each example counts: 1 where nothing is said."""
+        """Return how much each example counts, by default 1."""
         given = self.importance
         return np.ones(self.n_examples, np.float32) if given is None else given
 
@@ -50,7 +50,7 @@ class Batch(NamedTuple):
         importance: ArrayLike | None = None,
         base: ArrayLike | None = None,
     ) -> "Batch":
-        """Examples given as {name: value}; {name: "text"} is the feature ``name=text`` of value 1.
+        """Make a batch of dicts; ``name: "text"`` is the feature ``name=text`` of value 1.
 
         >>> Batch.from_dicts([{"color": "red", "price": 3.5}], [1]).names
         ['color=red', 'price']
@@ -90,7 +90,7 @@ class Batch(NamedTuple):
         importance: ArrayLike | None = None,
         base: ArrayLike | None = None,
     ) -> "Batch":
-        """The rows of a scipy sparse matrix or array; column j is the feature named str(j)."""
+        """Make a batch of a scipy sparse matrix or array; column j is the feature named str(j)."""
         csr = matrix.tocsr()
         return cls.from_arrays(csr.indptr, csr.indices, csr.data, label, importance, base)
 
@@ -102,7 +102,7 @@ class Batch(NamedTuple):
         importance: ArrayLike | None = None,
         base: ArrayLike | None = None,
     ) -> "Batch":
-        """The rows of a two-dimensional array; column j is the feature named str(j)."""
+        """Make a batch of a two-dimensional array; column j is the feature named str(j)."""
         n, d = matrix.shape
         start, key = np.arange(n + 1) * d, np.tile(np.arange(d, dtype=np.int32), n)
         return cls.from_arrays(start, key, matrix.ravel(), label, importance, base)
@@ -118,7 +118,7 @@ class Batch(NamedTuple):
         base: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> "Batch":
-        """Compressed rows given as arrays: where each row starts, then keys and values."""
+        """Make a batch of compressed rows: where each row starts, then keys and values."""
         starts = _starts(start)
         keys = _keys(key)
         if len(keys) != starts[-1]:
@@ -144,7 +144,7 @@ class Batch(NamedTuple):
         return batch.labelled(label, importance)
 
     def labelled(self, label: ArrayLike | None, importance: ArrayLike | None = None) -> "Batch":
-        """The same examples with these labels and importances."""
+        """Return the same examples with these labels and importances."""
         labels = _per_example(label, self.n_examples, "label")
         weights = _per_example(importance, self.n_examples, "importance")
         if weights is not None and (weights < 0).any():
@@ -156,7 +156,7 @@ class Batch(NamedTuple):
         return self._replace(label=labels, importance=weights)
 
     def rows(self, first: int, last: int) -> "Batch":
-        """The examples from ``first`` to ``last``, without a copy of their features."""
+        """Return the examples from ``first`` to before ``last``, without copying their features."""
         if first == 0 and last == self.n_examples:
             return self
         a, b = int(self.start[first]), int(self.start[last])
@@ -164,20 +164,20 @@ class Batch(NamedTuple):
         return self._picked(slice(first, last), start, where, range(a, b))
 
     def only(self, chosen: NDArray[np.bool_]) -> "Batch":
-        """The examples that are chosen."""
+        """Return the chosen examples."""
         size = np.diff(self.start)
         kept = np.flatnonzero(np.repeat(chosen, size))
         return self._picked(chosen, offsets(size[chosen]), kept, kept)
 
     def take(self, order: NDArray[np.int64]) -> "Batch":
-        """The examples at these places, in this order."""
+        """Return the examples at these places, in this order."""
         first, size = self.start[order], np.diff(self.start)[order]
         start = offsets(size)
         place = np.repeat(first - start[:-1], size) + np.arange(start[-1])
         return self._picked(order, start, place, place)
 
     def _picked(self, rows: Any, start: NDArray[np.int64], where: Any, places: Any) -> "Batch":
-        """Pick examples, whose features stand at ``where``, which as numbers are ``places``."""
+        """Return these rows, whose features are at ``where``, which as numbers are ``places``."""
         label, importance, base = (
             None if each is None else each[rows]
             for each in (self.label, self.importance, self.base)
@@ -186,7 +186,7 @@ class Batch(NamedTuple):
         return Batch(start, self.key[where], self.x[where], label, importance, base, names)
 
     def _without_zeros(self) -> "Batch":
-        """The same examples with the features whose value is 0 left out."""
+        """Leave out the features whose value is 0."""
         kept = np.flatnonzero(self.x)
         names = None if self.names is None else [self.names[int(k)] for k in kept]
         start = np.searchsorted(kept, self.start)
@@ -205,7 +205,7 @@ def _starts(start: ArrayLike) -> NDArray[np.int64]:
         raise DataError(
             f"example {i}: it starts at {starts[i]} but ends before, at {starts[i + 1]}"
         )
-    return _writable(starts)
+    return writable(starts)
 
 
 def _keys(key: ArrayLike) -> NDArray[np.uint32] | NDArray[np.uint64]:
@@ -218,25 +218,25 @@ def _keys(key: ArrayLike) -> NDArray[np.uint32] | NDArray[np.uint64]:
         if not 0 <= extreme <= LARGEST:
             raise DataError(f"a key must be between 0 and {LARGEST}, got {extreme}")
     if array.dtype in (np.int32, np.uint32):
-        return _writable(np.ascontiguousarray(array).view(np.uint32))
+        return writable(np.ascontiguousarray(array).view(np.uint32))
     if array.dtype == np.int64:
-        return _writable(np.ascontiguousarray(array).view(np.uint64))
-    return _writable(np.ascontiguousarray(array, dtype=np.uint64))
+        return writable(np.ascontiguousarray(array).view(np.uint64))
+    return writable(np.ascontiguousarray(array, dtype=np.uint64))
 
 
 def _single(numbers: ArrayLike) -> NDArray[np.float32]:
-    """The numbers in single precision; what is too large becomes infinite."""
+    """Convert to single precision; numbers that are too large become infinite."""
     array = np.asarray(numbers)
     if array.ndim != 1 or (array.dtype.kind not in "iufb" and array.size):
         raise DataError(f"expected one row of numbers, got {array.dtype} {array.shape}")
     with np.errstate(over="ignore"):
-        return _writable(np.ascontiguousarray(array, dtype=np.float32))
+        return writable(np.ascontiguousarray(array, dtype=np.float32))
 
 
 def _check_finite(
     single: NDArray[np.float32], given: ArrayLike, what: Callable[[int], str]
 ) -> None:
-    """Refuse what is not finite; ``what`` says which number is at fault."""
+    """Refuse numbers that are not finite; ``what(k)`` names the k-th number."""
     finite = np.isfinite(single)
     if not finite.all():
         k = int(np.argmin(finite))
@@ -246,7 +246,7 @@ def _check_finite(
 
 
 def _is_clean(x: NDArray[np.float32]) -> bool:
-    """Whether all of x is finite and not zero: told by the extremes, which are nan if any is."""
+    """Tell whether all of x is finite and not 0, by its extremes, which are nan if any is."""
     low, high = x.min(initial=np.inf), x.max(initial=-np.inf)
     return bool(low > -np.inf and high < np.inf and (low > 0.0 or high < 0.0 or x.all()))
 
@@ -263,18 +263,18 @@ def _per_example(numbers: ArrayLike | None, n: int, role: str) -> NDArray[np.flo
 
 
 class _Memory:
-    """An array's memory, said to be writable."""
+    """The memory of an array, declared writable."""
 
     def __init__(self, array: NDArray[Any]) -> None:
-        self.array = array  # lives as long as what is made of it
+        self.array = array  # keeps the memory alive
         told = array.__array_interface__
         self.__array_interface__ = told | {"data": (told["data"][0], False)}
 
 
-def _writable(array: NDArray[Kind]) -> NDArray[Kind]:
-    """The same numbers, writable: to Numba a read-only array is another type, compiled for anew.
+def writable(array: NDArray[Kind]) -> NDArray[Kind]:
+    """Return a writable view: to Numba a read-only array is another type, to be compiled for.
 
-    Nothing is copied, so that a file mapped to memory stays there, and nothing may be written:
-    the kernels only read a batch.
+    Nothing is copied, so that a mapped file stays mapped; nothing may be written, and kernels only
+    read a batch.
     """
     return array if array.flags.writeable else np.asarray(_Memory(array))

@@ -1,20 +1,20 @@
-"""From the name of a feature to its 64-bit key."""
+"""Hashing: the 64-bit key of a feature's name."""
 
 from functools import lru_cache
 
 import xxhash
 
-LARGEST = 2**64 - 2  # the table marks an empty cell with the one key above
+LARGEST = 2**64 - 2  # the one key above marks an empty cell of the hash table
 
 
 @lru_cache(maxsize=4096)
 def seed_of(namespace: str) -> int:
-    """The seed for the names of a namespace: its own XXH64. The default namespace is ""."""
+    """Return the seed for names in a namespace: the XXH64 of its own name ("" for the default)."""
     return xxhash.xxh64_intdigest(namespace.encode("utf-8", "surrogateescape"))
 
 
 def key_of(name: str, namespace: str = "") -> int:
-    """The key of a feature: XXH64 of its name, seeded by its namespace.
+    """Hash a feature: XXH64 of its name, seeded by its namespace.
 
     A plain decimal integer in the default namespace is its own key, so that column 12 of a matrix
     and the name "12" are the same feature.

@@ -1,4 +1,4 @@
-"""The keys of names that stand in text: `hashing.key_of`, for kernels."""
+"""Hashing for kernels: the same keys as `features.keys.key_of`, of names in text."""
 
 from typing import Any
 
@@ -66,13 +66,13 @@ def _finished(h: Any) -> Any:
 
 @helper
 def _patch(i: int, colon: int) -> Any:
-    """What, by exclusive or, makes the ':' at ``colon`` a '=' in the eight bytes from ``i`` on."""
+    """Return what to xor with the eight bytes from ``i`` on, to make the ':' at ``colon`` a '='."""
     return uint64(COLON ^ EQUALS) << uint64(8 * (colon - i)) if 0 <= colon - i < 8 else uint64(0)
 
 
 @helper
 def _striped(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
-    """The state of XXH64 after the stripes of 32 bytes that a range begins with."""
+    """Compute the state of XXH64 after the whole stripes, of 32 bytes, of a range."""
     i = begin
     h = seed + _P5
     if end - begin >= 32:
@@ -93,7 +93,7 @@ def _striped(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
 
 @helper
 def xxh64(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
-    """XXH64 of a range of bytes; the byte at ``colon``, unless that is -1, is read as '='."""
+    """Compute XXH64 of a range; the byte at ``colon``, unless that is -1, is read as '='."""
     h = _striped(text, begin, end, seed, colon)
     i = begin + ((end - begin) & ~31)
     while i + 8 <= end:
@@ -110,13 +110,13 @@ def xxh64(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
 
 @inlined
 def fresh_state(seed: Any) -> Any:
-    """The state of XXH64 of less than 16 bytes, to which their number is to be added."""
+    """Return the state of XXH64 of fewer than 16 bytes; the caller adds their number."""
     return seed + _P5
 
 
 @helper
 def long_state(text: int, begin: int, end: int, seed: Any) -> Any:
-    """The state of XXH64 of 16 bytes or more, before the last whole word of the last stripe."""
+    """Return the state of XXH64 of 16 bytes or more, before their last whole word."""
     h = _striped(text, begin, end, seed, -1)
     i = begin + ((end - begin) & ~31)
     while i + 16 <= end:
@@ -127,7 +127,7 @@ def long_state(text: int, begin: int, end: int, seed: Any) -> Any:
 
 @inlined
 def ended(h: Any, last: Any, tail: Any, n: Any) -> Any:
-    """The key of n bytes: ``h`` is their `fresh_state` plus n, or their `long_state`.
+    """Finish the key of n bytes: ``h`` is their `fresh_state` plus n, or their `long_state`.
 
     ``last`` is their last whole word, ``tail`` are the bytes after it and others. There are no
     branches, because lengths cannot be predicted, and so that several names are mixed at once.
@@ -139,7 +139,7 @@ def ended(h: Any, last: Any, tail: Any, n: Any) -> Any:
 
 @inlined
 def _with_tail(h: Any, tail: Any, n: Any) -> Any:
-    """The key of n bytes whose whole words are mixed in: ``tail`` are those after them and others.
+    """Finish the key of n bytes, of which only those after the last whole word, ``tail``, are left.
 
     There are no branches either.
     """
@@ -159,13 +159,13 @@ def _with_tail(h: Any, tail: Any, n: Any) -> Any:
 
 @helper
 def clamped(h: Any) -> Any:
-    """The hash as a key."""
+    """Make a hash a valid key."""
     return min(h, uint64(LARGEST))
 
 
 @helper
 def key_of_name(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
-    """`hashing.key_of` a name that stands in the data; see `xxh64` for ``colon``."""
+    """Return the key of a name in the text; see `xxh64` for ``colon``."""
     if seed == DEFAULT_SEED:
         number = integer(text, begin, end)
         if number != NOT_A_KEY:
@@ -177,7 +177,7 @@ def key_of_name(text: int, begin: int, end: int, seed: Any, colon: int) -> Any:
 
 @inlined
 def key_in_memory(name: int, length: int) -> Any:
-    """`key_of_name` a name at an address. Up to seven bytes before it are read, none past its end.
+    """Return the key of a name at an address; up to 7 bytes before it are read, none after it.
 
     They are there: before its text stands the head of a string, or what the allocator keeps.
     """
@@ -192,7 +192,7 @@ def key_in_memory(name: int, length: int) -> Any:
 
 @inlined
 def short_integer(text: int, begin: int, end: int) -> Any:
-    """`integer`, where a word may be read past the end of the range."""
+    """Read an integer as `integer` does; a word may be read past the end of the range."""
     n = end - begin
     if n > 8:
         return integer(text, begin, end)
@@ -203,7 +203,7 @@ def short_integer(text: int, begin: int, end: int) -> Any:
 
 @helper
 def key_of_number(number: int, seed: Any) -> Any:
-    """`hashing.key_of` the name that is this number in decimal, below 10^16."""
+    """Return the key of the name that is this number, below 10^16, in decimal."""
     if seed == DEFAULT_SEED:
         return uint64(number)
     low, high, n = uint64(0), uint64(0), 0
@@ -227,7 +227,7 @@ def key_of_number(number: int, seed: Any) -> Any:
 
 @helper
 def mix(a: Any, b: Any) -> Any:
-    """The key of an interaction: XXH64 of the eight bytes of ``b``, seeded by ``a``.
+    """Return the key of a product: XXH64 of the eight bytes of ``b``, seeded by ``a``.
 
     As a name's key is that of its bytes, seeded by its namespace. Of three, mix(mix(a, b), c).
     """
@@ -236,7 +236,7 @@ def mix(a: Any, b: Any) -> Any:
 
 @helper
 def integer(text: int, begin: int, end: int) -> Any:
-    """The plain decimal integer that a range holds, up to LARGEST, or NOT_A_KEY.
+    """Read a plain decimal integer of up to LARGEST; NOT_A_KEY if a range is not one.
 
     Plain: digits only, and a leading 0 only in "0" itself.
     """

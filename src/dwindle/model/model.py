@@ -25,6 +25,7 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
+from dwindle.features.offsets import offsets
 from dwindle.model.parquet import numbers, read, texts, write
 
 
@@ -207,7 +208,5 @@ def names_in(table: pa.Table) -> Text:
 
 def joined(parts: Sequence[Text]) -> Text:
     """Concatenate several sequences of names."""
-    sizes = [np.diff(part.bound) for part in parts]
-    bound: NDArray[np.int64] = np.zeros(sum(map(len, parts)) + 1, np.int64)
-    np.cumsum(np.concatenate(sizes), out=bound[1:])
-    return Text(bound, np.concatenate([part.text for part in parts]))
+    sizes = np.concatenate([np.diff(part.bound) for part in parts])
+    return Text(offsets(sizes), np.concatenate([part.text for part in parts]))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, errors_at
-from dwindle.data.cache import Again
+from dwindle.data.cache import CachedExamples
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
@@ -35,13 +35,15 @@ class Passes:
     ) -> None:
         self._paths, self._reading, self._every = paths, reading, holdout
         note, once = cache(note), once_only(paths)
-        self._data = Again(self._learned, note, once=once)
+        self._data = CachedExamples(self._learned, note, once=once)
         self.holdout: Holdout | None = None
         if isinstance(holdout, int):
-            self.holdout = Holdout(Again(self._held, note, once=once), f"1 example in {holdout}")
+            self.holdout = Holdout(
+                CachedExamples(self._held, note, once=once), f"1 example in {holdout}"
+            )
         elif holdout is not None:
             how = replace(reading, format=format_by_name(holdout) or reading.format)
-            file = Again(lambda: read([holdout], how), note, once=once_only([holdout]))
+            file = CachedExamples(lambda: read([holdout], how), note, once=once_only([holdout]))
             self.holdout = Holdout(file, holdout)
 
     def learned(self, more: bool) -> Iterator[Parsed]:
@@ -91,7 +93,7 @@ def _only(item: Parsed, chosen: NDArray[np.bool_]) -> Parsed:
 class Holdout:
     """The examples held out, to measure on as often as wanted; messages call them ``name``."""
 
-    def __init__(self, examples: Again, name: str) -> None:
+    def __init__(self, examples: CachedExamples, name: str) -> None:
         self.examples = examples
         self.name = name
 

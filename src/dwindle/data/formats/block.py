@@ -1,4 +1,4 @@
-"""What goes into a parser and what comes out."""
+"""Blocks of text, which go into a parser, and parsed examples, which come out."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from dwindle.features.batch import Batch
 
 
 class Size(NamedTuple):
-    """What a block holds at most.
+    """Upper bounds on what a block holds.
 
-    ``odd`` says that some line has a NUL, or a carriage return before its end. Without one, no line
-    need be searched for them.
+    ``odd`` says that some line has a NUL, or a carriage return before its end; if not, lines need
+    not be searched for them.
     """
 
     lines: int
@@ -25,13 +25,13 @@ class Size(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Whole lines of a text source: the last line may lack its newline only at the source's end."""
+    """Whole lines of a source; the last line may lack its newline only at the end of the source."""
 
     data: NDArray[np.uint8]
     source: str  # what messages call it: a path, or "stdin"
     line: int = 1  # the number of the block's first line
-    end: int = 0  # bytes of the source, compressed as it is, read by the block's end
-    memory: Memory = Memory()  # for what is parsed; blocks of one source share it
+    end: int = 0  # bytes of the source, as it is on disk, read by the end of the block
+    memory: Memory = Memory()  # for parsed arrays; shared by the blocks of a source
     size: Size | None = None  # if it is known
 
 
@@ -54,14 +54,14 @@ class Parsed(NamedTuple):
     bad: list[BadLine]
     tags: Sequence[str] | None = None  # of each example, "" for none; None if no line has one
     source: str = ""  # where the lines are
-    end: int = 0  # bytes read by the end of it: of all sources, once `stream.read` has added up
+    end: int = 0  # bytes read by its end: `stream.read` adds up those of all sources
 
     def place(self, i: int) -> str:
         """Say where example i is, for messages."""
         return f"{self.source}:{self.line[i]}"
 
     def n_bad(self, *, skip_bad: bool) -> int:
-        """How many lines were not examples; unless they may be skipped, the first is an error."""
+        """Count the bad lines; unless they may be skipped, the first one is raised as an error."""
         if self.bad and not skip_bad:
             raise DataError(str(self.bad[0]))
         return len(self.bad)

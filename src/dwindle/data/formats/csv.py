@@ -1,7 +1,8 @@
-"""CSV with a header: cells are read as text, and each column becomes numbers or stays as it is."""
+"""CSV and TSV with a header: columns of numbers, of true and false, or of text."""
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import Enum
 from typing import Any, BinaryIO
 
@@ -13,20 +14,20 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import BadLine, Parsed
-from dwindle.data.formats.tables.vocabulary import Interactions
-from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, at_hand, roles, wide
+from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, roles, wide
+from dwindle.data.options import ReadOptions
 from dwindle.data.text.errors import is_number, never_finite, quoted
 
 BLOCK = 1 << 22  # bytes read at a time; no row may be longer
 
 YES = [b"true", b"True", b"TRUE"]
 NO = [b"false", b"False", b"FALSE"]
-# What others write for a missing value: a column of numbers and these is one of numbers.
+# What other programs write for a missing value: such cells do not make a column of numbers text.
 MISSING = {b"na", b"n/a", b"#n/a", b"nan", b"null", b"none", b"nil", b"?", b"-", b"."}
 
 
 class Kind(Enum):
-    """What the cells of a column are; the first block in which it has some decides."""
+    """What the cells of a column are, decided in the first block in which some are not empty."""
 
     NUMBER = 1
     BOOLEAN = 2
@@ -34,33 +35,23 @@ class Kind(Enum):
 
 
 def batches(
-    file: BinaryIO,
-    source: str,
-    *,
-    label_column: str | None,
-    weight_column: str | None = None,
-    labelled: bool = True,
-    delimiter: str = ",",
-    interactions: Interactions = (),
-    ignore: frozenset[str] = frozenset(),
+    file: BinaryIO, source: str, options: ReadOptions, delimiter: str = ","
 ) -> Iterator[Parsed]:
-    r"""The examples of a CSV file, some 4 MB at a time; `columns.wide` says what a column becomes.
+    r"""Read a CSV file, some 4 MB at a time; `wide` says what features a column becomes.
 
-    Unless they are ``labelled``, label and weight may be absent. Only an empty cell is a missing
-    value. A row all of whose cells are empty is a blank line, and left out. Line numbers count the
-    header as 1 and suppose no newlines inside of quotes.
+    Only an empty cell is a
+    missing value. A row with only empty cells is a blank line, and skipped. The header is line 1;
+    line numbers are right if there are no newlines inside quotes.
 
     >>> from io import BytesIO
     >>> file = BytesIO(b"y,price,color\n1,3.5,red\n-1,,blue\n")
-    >>> for parsed in batches(file, "shop.csv", label_column="y"):
+    >>> for parsed in batches(file, "shop.csv", ReadOptions(label_column="y")):
     ...     print(list(parsed.batch.names), parsed.batch.x.tolist(), parsed.batch.label.tolist())
     ['price', 'color=red', 'color=blue'] [3.5, 1.0, 1.0] [1.0, -1.0]
     """
-    columns = _header(file, source, delimiter, ignore)
-    if not labelled:
-        label_column, weight_column = at_hand(columns, label_column, weight_column)
-    role = roles(columns, source, label_column, weight_column, interactions, ignore)
-    wanted = [c for c in columns if c not in ignore or c in {label_column, weight_column}]
+    columns = _header(file, source, delimiter, options.ignore)
+    role = roles(columns, source, options)
+    wanted, rest = role.wanted(columns), replace(options, ignore=frozenset())
     rows = _RowNumbers(source, role)
     kinds: dict[str, Kind] = {}
     for table in _tables(file, source, columns, wanted, delimiter, rows):
@@ -74,9 +65,7 @@ def batches(
             parsed = wide(
                 pa.RecordBatch.from_arrays(typed, wanted),
                 source,
-                label_column=label_column,
-                weight_column=weight_column,
-                interactions=interactions,
+                rest,
                 line=line[here][~blank[here]],
                 faults=faults,
             )
@@ -86,12 +75,12 @@ def batches(
             yield parsed._replace(bad=sorted(parsed.bad + due, key=lambda fault: fault.line))
     if rows.skipped:
         nothing = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(wanted), wanted)
-        parsed = wide(nothing, source, label_column=label_column, weight_column=weight_column)
+        parsed = wide(nothing, source, rest)
         yield parsed._replace(bad=list(rows.skipped))
 
 
 def _header(file: BinaryIO, source: str, delimiter: str, ignore: frozenset[str]) -> list[str]:
-    """The names of the columns, which are the first line of the file."""
+    """Read the names of the columns from the first line of the file."""
     raw = file.readline().removeprefix(b"\xef\xbb\xbf")
     try:
         header = raw.decode()
@@ -110,7 +99,7 @@ def _header(file: BinaryIO, source: str, delimiter: str, ignore: frozenset[str])
 
 
 class _RowNumbers:
-    """The line of each row, although rows with too few or too many cells are never seen."""
+    """Line numbers of rows, counting those with too few or too many cells, which Arrow skips."""
 
     def __init__(self, source: str, role: Roles) -> None:
         self.source = source
@@ -131,7 +120,7 @@ class _RowNumbers:
     def next(
         self, table: pa.RecordBatch
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[BadLine]]:
-        """The lines of the rows of the next table, which are blank, and those skipped before."""
+        """Return the line numbers of the next table, which rows are blank, and the rows skipped."""
         n = table.num_rows
         every = np.arange(self._first, self._first + n + len(self.skipped))
         line = np.setdiff1d(every, [fault.line for fault in self.skipped], assume_unique=True)[:n]
@@ -154,11 +143,11 @@ def _tables(
     delimiter: str,
     rows: _RowNumbers,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a file as text."""
+    """Read the rows of a file as text."""
     try:
         yield from pyarrow.csv.open_csv(
             file,
-            # With threads, rows that are skipped have no number; the reader uses one at any rate.
+            # With threads, skipped rows have no number; the reader uses only one anyway.
             pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=columns),
             pyarrow.csv.ParseOptions(
                 delimiter=delimiter,
@@ -167,7 +156,7 @@ def _tables(
                 invalid_row_handler=rows.skip,
             ),
             pyarrow.csv.ConvertOptions(
-                check_utf8=False,  # `_text` does, and says where
+                check_utf8=False,  # `_text` does, and says which cell
                 column_types=dict.fromkeys(wanted, pa.string()),
                 include_columns=wanted,
             ),
@@ -184,7 +173,7 @@ def _typed(
     kinds: dict[str, Kind],
     faults: dict[int, str],
 ) -> pa.Array:
-    """The column as what it is, null where a cell is empty or at fault."""
+    """Convert a column to its kind, null where a cell is empty or bad."""
     empty = pc.equal(pc.binary_length(column), 0)
     if pc.any(empty).as_py():
         column = pc.if_else(empty, pa.scalar(None, column.type), column)
@@ -202,7 +191,7 @@ def _typed(
 
 
 def _kind(column: pa.StringArray, *, may_be_text: bool) -> Kind:
-    """What the cells of a column seem to be."""
+    """Decide what the cells of a column are."""
     try:
         column.cast(pa.float64())
     except pa.ArrowInvalid:

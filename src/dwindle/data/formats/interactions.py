@@ -1,4 +1,4 @@
-"""Products of features, for kernels."""
+"""Products of features (interactions), for kernels."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from dwindle.jit.compile import helper, inlined
 
 @helper
 def n_products(crossings: Any, bound: Any) -> float:
-    """How many products there are if namespace j has bound[j + 1] - bound[j] features."""
+    """Count the products, where namespace j has bound[j + 1] - bound[j] features."""
     total = 0.0
     for c in range(len(crossings)):
         a, b, d = crossings[c, 0], crossings[c, 1], crossings[c, 2]
@@ -43,12 +43,13 @@ def put_products(
     k: int,
     row: int,
 ) -> tuple[int, int, int]:
-    """The products of an example stand in ``key`` and ``x`` from k on; (k, row, c) is what follows.
+    """Put the products of an example into ``key`` and ``x`` from k on; return (k, row, c).
 
-    Each of ``crossings`` is the places of two or three groups, -1 for no third; the features of
-    group j are ``member[bound[j] : bound[j + 1]]``. Of a group with itself each pair is made once.
-    ``place`` of a product is -1 - row, and ``factor[row]`` are its features, -1 for no third. A
-    product that is 0 is left out. c is the first crossing with one that is not finite, or -1.
+    Each of ``crossings`` is the numbers of two or three groups, -1 for no third; the features of
+    group j are ``member[bound[j] : bound[j + 1]]``. In a group times itself, each pair occurs once.
+    ``place`` of a product is -1 - row, and ``factor[row]`` are its features, -1 for no third.
+    Products that are 0 are left out. The k and row returned are the next free ones; c is the first
+    crossing with a product that is not finite, or -1.
     """
     too_large = -1
     for c in range(len(crossings)):

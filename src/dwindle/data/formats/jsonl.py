@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, its features an object of their own.
+"""JSON lines: one object per line, with the features in an object of their own.
 
 {"label": 1, "weight": 2.0, "tag": "a", "features": {"price": 3.5, "user": {"city": "x"}}}
 """
@@ -12,7 +12,13 @@ import pyarrow as pa
 
 from dwindle._base.errors import SettingError
 from dwindle.data.formats.block import Block, Parsed
-from dwindle.data.formats.tables.vocabulary import Interactions, Rows, Words, finished, keys_of
+from dwindle.data.formats.tables.vocabulary import (
+    Interactions,
+    Vocabulary,
+    WordRows,
+    finished,
+    keys_of,
+)
 from dwindle.data.text.errors import LONGEST, quoted
 from dwindle.features.arrow import not_finite, single, text_of_strings
 from dwindle.features.keys import seed_of
@@ -22,12 +28,12 @@ TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # from here on, single precision rounds t
 SAMPLE = '{"label": 1, "features": {"price": 3.5, "color": "red"}}'
 
 
-class _Fault(Exception):  # noqa: N818 - it is what a line has
-    """Says what is wrong with a line."""
+class _Fault(Exception):  # noqa: N818 - it does not leave this module
+    """A line cannot be read; the message says why."""
 
 
 class _Space:
-    """The words of one namespace, None for none: by name, and by name and text."""
+    """The words of one namespace (None for no namespace), by name, or by name and text."""
 
     def __init__(self, namespace: str | None = None) -> None:
         self.namespace = namespace
@@ -37,7 +43,7 @@ class _Space:
 
 
 class _Reader:
-    """The features of the lines read so far, and their words."""
+    """The features of the lines read so far, as numbers of words in a vocabulary."""
 
     def __init__(self) -> None:
         self.word: list[int] = []
@@ -50,7 +56,7 @@ class _Reader:
         self.spaces: dict[str, _Space] = {}
 
     def read(self, features: dict[str, Any], space: _Space) -> None:
-        """Add the features of a line, or of one namespace of it."""
+        """Add the features of a line, or of one of its namespaces."""
         word, x = self.word.append, self.x.append
         numbers, texts = space.numbers, space.texts
         for name, value in features.items():
@@ -76,7 +82,7 @@ class _Reader:
                 raise _Fault(_bad_value(name, value, space.namespace))
 
     def _new(self, word: str, name: str, space: _Space, known: dict[str, int], entry: str) -> int:
-        """The number of a word not seen before, which becomes a known entry."""
+        """Number a new word and remember it as ``known[entry]``."""
         namespace = space.namespace
         if "\0" in word or (namespace and "\0" in namespace):
             raise _Fault(f"NUL character in feature {_short(word)}: remove it")
@@ -87,13 +93,13 @@ class _Reader:
         known[entry] = len(self.bare) - 1
         return known[entry]
 
-    def words(self) -> Words:
-        """All words, in the order in which they were first seen."""
+    def words(self) -> Vocabulary:
+        """Return all words, in the order in which they were first seen."""
         names = [
             f"{space.namespace}\0{name}" if space.namespace else name
             for name, space in zip(self.bare, self.space, strict=True)
         ]
-        return Words(
+        return Vocabulary(
             text_of_strings(pa.array(names, pa.large_string())),
             keys_of(
                 pa.array(self.bare, pa.large_string()),
@@ -107,7 +113,7 @@ class _Reader:
 def parse(
     block: Block, *, interactions: Interactions = (), ignore: frozenset[str] = frozenset()
 ) -> Parsed:
-    r"""The examples of a block of JSON lines.
+    r"""Parse a block of JSON lines.
 
     A number is a feature, true is 1 and false 0, text is the feature ``name=text`` of value 1, null
     and "" are absent, and an object is a namespace. What ``ignore`` and ``interactions`` name are
@@ -154,7 +160,7 @@ def parse(
         start.append(len(reader.word))
     words = reader.words()
     given = np.array(reader.x, np.float64)
-    rows = Rows(
+    rows = WordRows(
         np.array(lines, np.int64),
         np.array(labels, np.float32),
         np.array(importances, np.float32),
@@ -178,7 +184,7 @@ def parse(
 
 
 def _loaded(raw: bytes) -> dict[str, Any]:
-    """The object that a line is, with an object as its features."""
+    """Load the object of a line, and check that its features are an object."""
     try:
         example = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -200,7 +206,7 @@ def _loaded(raw: bytes) -> dict[str, Any]:
 
 
 def _said(example: dict[str, Any]) -> tuple[float, float, str]:
-    """The label, the importance and the tag of an example."""
+    """Return the label, the importance and the tag of an example."""
     label, weight = _number(example, "label"), _number(example, "weight")
     tag = example.get("tag")
     if tag is not None and type(tag) is not str:
@@ -234,11 +240,11 @@ def _bad_value(name: str, value: Any, namespace: str | None) -> str:
 
 
 def _shown(name: str) -> str:
-    """A feature's name as messages have it."""
+    """Show a feature's name in a message."""
     return _short(name.replace("\0", "."))
 
 
 def _short(value: Any) -> str:
-    """A value as JSON, cut short."""
+    """Show a value as JSON, cut short."""
     text = orjson.dumps(value).decode()
     return text[:LONGEST] + ("..." if len(text) > LONGEST else "")

@@ -47,10 +47,7 @@ def lines_of(module: str) -> Read:
 def _csv(delimiter: str) -> Read:
     def read(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
         csv = import_module(f"{_HERE}.csv")
-        columns = options.columns()
-        return _located(
-            source, csv.batches(source.file, source.name, delimiter=delimiter, **columns)
-        )
+        return _located(source, csv.batches(source.file, source.name, options, delimiter))
 
     return read
 
@@ -59,7 +56,7 @@ def _columnar(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
     if source.name != source.path:
         raise DataError(f"{source.name}: Parquet and Arrow are read from a file, not from a pipe")
     arrow = import_module(f"{_HERE}.tables.arrow")
-    return _located(source, arrow.batches(source.path, **options.columns()))
+    return _located(source, arrow.batches(source.path, options))
 
 
 def _located(source: "Opened", batches: Iterator["Parsed"]) -> Iterator["Parsed"]:
@@ -82,6 +79,14 @@ def _write_arrow(file: Any, parsed: Iterable["Parsed"]) -> None:
     import_module(f"{_HERE}.tables.arrow").write(file, parsed)
 
 
+def _begins(sign: bytes) -> Callable[[bytes], bool]:
+    return lambda line: line.lstrip().startswith(sign)
+
+
+def _is_vw(line: bytes) -> bool:
+    return b"|" in line or not line.strip()  # its parser says what is wrong with a blank line
+
+
 def _is_svmlight(line: bytes) -> bool:
     tokens = line.partition(b"#")[0].split()
     return len(tokens) > 1 and all(token.count(b":") == 1 for token in tokens[1:])
@@ -89,40 +94,16 @@ def _is_svmlight(line: bytes) -> bool:
 
 # The first one whose sniff says yes is taken, so a surer sign stands before a weaker one.
 FORMATS = [
+    Format("parquet", (".parquet",), _begins(b"PAR1"), _columnar, is_text=False),
     Format(
-        "parquet",
-        (".parquet",),
-        lambda line: line.startswith(b"PAR1"),
-        _columnar,
+        *("arrow", (".arrow", ".feather"), _begins(b"ARROW1"), _columnar, _write_arrow),
         is_text=False,
     ),
+    Format("jsonl", (".jsonl", ".ndjson"), _begins(b"{"), lines_of(f"{_HERE}.jsonl")),
+    Format("vw", (".vw",), _is_vw, lines_of(f"{_HERE}.vw.parser"), _text("vw")),
     Format(
-        "arrow",
-        (".arrow", ".feather"),
-        lambda line: line.startswith(b"ARROW1"),
-        _columnar,
-        _write_arrow,
-        is_text=False,
-    ),
-    Format(
-        "jsonl",
-        (".jsonl", ".ndjson"),
-        lambda line: line.strip().startswith(b"{"),
-        lines_of(f"{_HERE}.jsonl"),
-    ),
-    Format(
-        "vw",
-        (".vw",),
-        lambda line: b"|" in line or not line.strip(),  # its parser says what a blank line lacks
-        lines_of(f"{_HERE}.vw.parser"),
-        _text("vw"),
-    ),
-    Format(
-        "svmlight",
-        (".svm", ".svmlight", ".libsvm"),
-        _is_svmlight,
-        lines_of(f"{_HERE}.svmlight"),
-        _text("svmlight"),
+        *("svmlight", (".svm", ".svmlight", ".libsvm"), _is_svmlight),
+        *(lines_of(f"{_HERE}.svmlight"), _text("svmlight")),
     ),
     Format("tsv", (".tsv",), lambda line: b"\t" in line.strip(), _csv("\t")),
     Format("csv", (".csv",), lambda line: b"," in line, _csv(",")),

@@ -1,9 +1,9 @@
-"""The format of SVMlight and LIBSVM.
+"""The text format of SVMlight and LIBSVM.
 
     target [qid:integer] index:value ... [# comment]
 
-An index is the feature's name as it stands, and so its key: whether they count from 0 or from 1
-does not matter, nor does their order.
+An index is the feature's name and its key. Indices may count from 0 or from 1, and may come in any
+order.
 """
 
 import math
@@ -39,11 +39,11 @@ from dwindle.jit.intrinsics import byte, half, lowest
 
 _QID = uint64(int.from_bytes(b"qid:", "little"))
 
-TARGET, QID, FEATURE = range(KINDS, KINDS + 3)  # what the kernel stopped at, after those of `scan`
+TARGET, QID, FEATURE = range(KINDS, KINDS + 3)  # errors, after the kinds of `scan`
 
 
-class Rows(NamedTuple):
-    """The arrays that the kernel fills."""
+class Output(NamedTuple):
+    """Arrays for the kernel to fill."""
 
     start: NDArray[np.int64]
     label: NDArray[np.float32]
@@ -58,7 +58,7 @@ def parse(
     interactions: tuple[tuple[str, ...], ...] = (),
     ignore: frozenset[str] = frozenset(),
 ) -> Parsed:
-    r"""The examples of a block of svmlight text; it has no namespaces to cross or to ignore.
+    r"""Parse a block of svmlight text; it has no namespaces to cross or to ignore.
 
     >>> block = Block(np.frombuffer(b"1 3:0.5 7:2 # first\n-1 007:1\n", np.uint8), "data.svm")
     >>> batch, line, bad, tags, *_ = parse(block)
@@ -71,7 +71,7 @@ def parse(
         option = "interactions" if interactions else "ignore"
         raise SettingError(f"{option}: svmlight has no namespaces (VW text has)")
     data, begin, size = opened(block)
-    rows = Rows(
+    rows = Output(
         start=block.memory.empty(size.lines + 1, np.int64),
         label=block.memory.empty(size.lines, np.float32),
         line=block.memory.empty(size.lines, np.int64),
@@ -109,7 +109,7 @@ def parse(
 
 @helper
 def _feature(text: int, begin: int, end: int, known: int) -> tuple[int, int, Any, Any]:
-    """(what, stop, key, x) of the feature that starts at ``begin``."""
+    """Read the feature that starts at ``begin``: (what, stop, key, x)."""
     colon = begin
     while colon < end and ZERO <= byte(text + colon) < ZERO + 10:
         colon += 1
@@ -124,13 +124,13 @@ def _feature(text: int, begin: int, end: int, known: int) -> tuple[int, int, Any
 
 
 @inlined
-def _quick_feature(
+def _fast_feature(
     text: int, begin: int, end: int, base: int, found: Any
 ) -> tuple[int, Any, Any, int, Any]:
-    """(stop, key, x, base, found): what `_feature` says of a plain one; else stop is ``begin``.
+    """Read a plain feature: (stop, key, x, base, found); if it is not plain, stop is ``begin``.
 
-    Plain is an index of up to 19 digits and a `short_number`. ``found`` are the `ends` in the 64
-    bytes from ``base`` on: one look serves several features.
+    A plain one has an index of up to 19 digits and a `short_number`. ``found`` are the `ends` in
+    the 64 bytes from ``base`` on, kept because they serve several features.
     """
     no_key, no_value = uint64(0), float32(0.0)
     ahead = found >> uint64(begin - base) if begin - base < 64 else uint64(0)
@@ -170,13 +170,13 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     rows: Any,
     faults: Any,
 ) -> tuple[int, int]:
-    """The examples of the text from ``at`` on stand in ``rows``, the bad lines in ``faults``.
+    """Read the text from ``at`` on: examples into ``rows``, bad lines into ``faults``.
 
     Returns how many there are of each.
     """
     start, label, lines, key, x = rows
     n, k, n_faults, line = 0, 0, 0, 0
-    quick_end, base, found = end_of_text - MARGIN, at, uint64(0)
+    fast_end, base, found = end_of_text - MARGIN, at, uint64(0)
     start[0] = 0
     while at < end_of_text:
         begin = at
@@ -210,8 +210,8 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
             if i == end:
                 break
             stop = i
-            if i < quick_end:
-                stop, key[uint64(k)], x[uint64(k)], base, found = _quick_feature(
+            if i < fast_end:
+                stop, key[uint64(k)], x[uint64(k)], base, found = _fast_feature(
                     text, i, end, base, found
                 )
             if stop == i:
@@ -239,7 +239,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
 
 
 def _why(what: int, raw: bytes) -> str:
-    """What was expected, what was found and what to write, of a fault at these bytes."""
+    """Say what was expected, what was found and what to write instead."""
     if what == TARGET:
         return _bad_target(raw)
     if what == FEATURE:

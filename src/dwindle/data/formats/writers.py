@@ -1,7 +1,7 @@
-"""Examples as VW text and as svmlight, from which they are read back to the bit.
+"""Writers of VW text and svmlight, which are read back as the same examples, to the bit.
 
-The work is Arrow's, a column at a time: only distinct names and what stands before the features of
-a line are ever Python objects.
+Arrow does the work, a column at a time: only distinct names and what stands before the features of
+a line become Python objects.
 """
 
 import re
@@ -24,8 +24,8 @@ from dwindle.features.names import decoded, shown, spelled, split
 
 BYTES = pa.large_binary()
 
-# Of all singles, this one's shortest text, 7.038531e-26, is read as its neighbour by who rounds to
-# double precision first, as our parsers and most others do.
+# The only float32 whose shortest text, 7.038531e-26, is read as its neighbour by parsers that round
+# to double precision first, as ours and most others do.
 UNLUCKY = np.float32("7.0385307e-26")
 
 _ENDS_NAME = "[ \t\r\n:|\x00]"
@@ -33,10 +33,10 @@ _ENDS_TAG = re.compile("[ \t\r\n|\0]")
 _ENDS_COMMENT = re.compile("[\r\n\0]")
 
 
-def numbers(x: NDArray[np.float32]) -> pa.Array:
-    """Each number in the fewest digits that are read as the same one.
+def number_texts(x: NDArray[np.float32]) -> pa.Array:
+    """Write each number with the fewest digits that are read as the same number.
 
-    >>> numbers(np.float32([1, 0.1, 1e-30, 16777216])).to_pylist()
+    >>> number_texts(np.float32([1, 0.1, 1e-30, 16777216])).to_pylist()
     [b'1', b'0.1', b'1e-30', b'16777216']
     """
     text = pa.array(x).cast(pa.large_string()).cast(BYTES)
@@ -48,7 +48,7 @@ def numbers(x: NDArray[np.float32]) -> pa.Array:
 
 
 def vw(parsed: Parsed) -> memoryview:
-    r"""The examples as lines of VW text, if that can say them.
+    r"""Write examples as lines of VW text; raise DataError if they cannot be expressed.
 
     >>> key = keys_of(pa.array(["hour", "color=red"], pa.large_string()))
     >>> batch = Batch.from_arrays([0, 2], key, [0.5, 1], [1], names=["hour", "color=red"])
@@ -56,7 +56,7 @@ def vw(parsed: Parsed) -> memoryview:
     b"1 'today | hour:0.5 color=red\n"
     """
     batch = parsed.batch
-    known = _vocabulary(batch)
+    known = _distinct_features(batch)
     pairs = [split(name) for name in known.names]
     spaces = {namespace: s for s, namespace in enumerate(dict.fromkeys(ns for ns, _ in pairs))}
     space = np.array([spaces[namespace] for namespace, _ in pairs], np.int64)
@@ -73,7 +73,7 @@ def vw(parsed: Parsed) -> memoryview:
     tokens = _joined(
         headers.take(pa.array(np.where(opens, here + 1, 0))),
         spelt.take(pa.array(np.where(valued, known.code + len(names), known.code))),
-        pc.if_else(pa.array(valued), numbers(batch.x), _scalar(b"")),
+        pc.if_else(pa.array(valued), number_texts(batch.x), _scalar(b"")),
     )
     empty = pa.array(np.diff(batch.start) == 0)
     features = pc.if_else(empty, _scalar(b"|"), _listed(batch, tokens))
@@ -81,7 +81,7 @@ def vw(parsed: Parsed) -> memoryview:
 
 
 def svmlight(parsed: Parsed) -> memoryview:
-    r"""The examples as lines of svmlight, if that can say them; tags become comments.
+    r"""Write examples as lines of svmlight, tags as comments; raise DataError if it cannot.
 
     >>> batch = Batch.from_arrays([0, 2], np.array([3, 12]), [0.5, 1], [-1])
     >>> bytes(svmlight(Parsed(batch, np.array([1]), [])))
@@ -90,33 +90,33 @@ def svmlight(parsed: Parsed) -> memoryview:
     batch = parsed.batch
     _check_svmlight(parsed)
     index = pa.array(batch.key).cast(pa.large_string()).cast(BYTES)
-    tokens = _joined(index, _scalar(b":"), numbers(batch.x))
+    tokens = _joined(index, _scalar(b":"), number_texts(batch.x))
     tags = _tags(parsed, _ENDS_COMMENT, "svmlight has no comments of several lines")
     comments = _raw(f" # {tag}" if tag else "" for tag in tags)
     space = pa.array(np.diff(batch.start) > 0).cast(pa.int8())
     return _lines(
-        numbers(_said(batch)[0]), _raw(["", " "]).take(space), _listed(batch, tokens), comments
+        number_texts(_said(batch)[0]), _raw(["", " "]).take(space), _listed(batch, tokens), comments
     )
 
 
-class Vocabulary(NamedTuple):
-    """The distinct features of a batch: which of them each is, where each is first, its name."""
+class DistinctFeatures(NamedTuple):
+    """The distinct features of a batch: which one each is, where each first is, and its name."""
 
     code: NDArray[np.int32]
     first: NDArray[np.int64]
     names: Sequence[str]
 
 
-def _vocabulary(batch: Batch) -> Vocabulary:
-    """In the order in which they are first met; without names, called by their keys."""
+def _distinct_features(batch: Batch) -> DistinctFeatures:
+    """List them in the order of the batch; without names, they are called by their keys."""
     first, code = distinct(batch.key)
     if batch.names is None:
-        return Vocabulary(code, first, [str(key) for key in batch.key[first]])
-    return Vocabulary(code, first, decoded(*spelled(batch.names, first)))
+        return DistinctFeatures(code, first, [str(key) for key in batch.key[first]])
+    return DistinctFeatures(code, first, decoded(*spelled(batch.names, first)))
 
 
 def _said(batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """The label, the importance and the base of each example."""
+    """Return the label, the importance and the base of each example."""
     zeros = np.zeros(batch.n_examples, np.float32)
     base = zeros if batch.base is None else batch.base
     if batch.label is None:
@@ -125,16 +125,16 @@ def _said(batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArr
 
 
 def _vw_heads(parsed: Parsed) -> pa.Array:
-    """What stands before the features of each line, up to the space."""
+    """Write what stands before the features of each line."""
     columns = _said(parsed.batch)
-    # Nothing is said of what is not there; -0 is not 0 to the bit.
+    # Defaults are left out; the bits of -0 are not those of 0.
     has_label, has_base = (columns[k].view(np.int32) != 0 for k in (0, 2))
     has_label |= (columns[1] != 0) | has_base
     has_importance = has_label & ((columns[1] != 1) | has_base)
     said = [
         [text + b" " if is_said else b"" for text, is_said in zip(texts, those, strict=True)]
         for texts, those in zip(
-            (numbers(column).to_pylist() for column in columns),
+            (number_texts(column).to_pylist() for column in columns),
             (mask.tolist() for mask in (has_label, has_importance, has_base)),
             strict=True,
         )
@@ -145,7 +145,7 @@ def _vw_heads(parsed: Parsed) -> pa.Array:
 
 
 def _tags(parsed: Parsed, ends: re.Pattern[str], rule: str) -> Sequence[str]:
-    """The tag of each example, if none holds what would end it."""
+    """Return the tags, if none holds a character that would end it."""
     if parsed.tags is None:
         return [""] * parsed.batch.n_examples
     for line, tag in zip(parsed.line.tolist(), parsed.tags, strict=True):
@@ -159,12 +159,12 @@ def _tags(parsed: Parsed, ends: re.Pattern[str], rule: str) -> Sequence[str]:
 
 def _check_names(
     parsed: Parsed,
-    known: Vocabulary,
+    known: DistinctFeatures,
     names: pa.Array,
     spaces: list[str],
     space: NDArray[np.int64],
 ) -> None:
-    """Each name, written as it stands, is read as the same feature."""
+    """Check that each name, written as it is, is read as the same feature."""
     seed = np.array([seed_of(namespace) for namespace in spaces], np.uint64)
     key = parsed.batch.key[known.first].astype(np.uint64)
     torn = pc.match_substring_regex(_raw(spaces), _ENDS_NAME).to_numpy(zero_copy_only=False)[space]
@@ -191,7 +191,7 @@ def _check_names(
 
 
 def _check_svmlight(parsed: Parsed) -> None:
-    """Each example has a label and nothing else but features that are called by numbers."""
+    """Check that examples have only a label, and features whose names are integers."""
     batch = parsed.batch
     label, importance, base = _said(batch)
     odd = (importance != 1) | (base.view(np.int32) != 0)
@@ -207,7 +207,7 @@ def _check_svmlight(parsed: Parsed) -> None:
         raise DataError(f"{where}: svmlight {what}: convert to vw or to arrow")
     if batch.names is None:
         return
-    known = _vocabulary(batch)
+    known = _distinct_features(batch)
     for k, name in zip(known.first.tolist(), known.names, strict=True):
         if name != str(batch.key[k]):
             raise _cannot(
@@ -219,7 +219,7 @@ def _check_svmlight(parsed: Parsed) -> None:
 
 
 def _cannot(parsed: Parsed, k: Any, what: str) -> DataError:
-    """That feature k cannot be said, with its place."""
+    """Make an error about feature k, with its place."""
     i = int(np.searchsorted(parsed.batch.start, k, side="right")) - 1
     return DataError(f"{parsed.source}:{parsed.line[i]}: {what}")
 
@@ -241,18 +241,18 @@ def _scalar(raw: bytes) -> pa.Scalar:
 
 
 def _joined(*parts: pa.Array) -> pa.Array:
-    """The parts of each row, one after another."""
+    """Join the parts of each row."""
     return pc.binary_join_element_wise(*parts, _scalar(b""))
 
 
 def _listed(batch: Batch, tokens: pa.Array) -> pa.Array:
-    """The tokens of each example, with spaces between them."""
+    """Join the tokens of each example with spaces."""
     rows = pa.ListArray.from_arrays(pa.array(batch.start, pa.int32()), tokens)
     return pc.binary_join(rows, _scalar(b" "))
 
 
 def _lines(*parts: pa.Array) -> memoryview:
-    """All lines, each of these parts."""
+    """Join the parts of each line, and all lines."""
     text = _joined(*parts, _scalar(b"\n"))
     offset = np.frombuffer(text.buffers()[1], np.int64)[text.offset :]
     return memoryview(text.buffers()[2])[offset[0] : offset[len(text)]]

@@ -1,4 +1,7 @@
-"""Numbers as lines of text in nine significant digits: what Python's ``f"{number:.9g}"`` writes."""
+"""Numbers written as text with nine significant digits, as Python's ``f"{number:.9g}"`` does.
+
+Four times as fast as ``%``, which would make ``dwindle predict`` a quarter slower.
+"""
 
 from typing import Any
 
@@ -13,15 +16,15 @@ DIGITS = 9
 LONGEST = len("-1.23456789e-308\n")
 EXPONENT = ord("e")
 HALF = 10 ** (DIGITS // 2)
-LEAST, MOST = 10 ** (DIGITS - 1), 10**DIGITS  # from, and below: the numbers of so many digits
-TINY, HUGE = 1e-290, 1e290  # between them, there is a power of ten to scale a number by
+LEAST, MOST = 10 ** (DIGITS - 1), 10**DIGITS  # numbers of nine digits are from LEAST to below MOST
+TINY, HUGE = 1e-290, 1e290  # between them, `TEN_TO` can scale a number
 FIRST = -300  # the lowest power of ten in the table
 TEN_TO = np.array([float(f"1e{k}") for k in range(FIRST, 1 - FIRST)])
-DOUBT = 2.0**-20  # more than scaling may be wrong by: it rounds twice, and the result is below 2^30
+DOUBT = 2.0**-20  # a bound on the error of scaling: it rounds twice, and the result is below 2^30
 
 
 def lines(number: NDArray[np.float64]) -> NDArray[np.uint8]:
-    r"""The numbers as text, each on a line of its own.
+    r"""Write each number on a line of its own.
 
     >>> lines(np.array([0.5, -2, 1e-7, 1 / 3])).tobytes()
     b'0.5\n-2\n1e-07\n0.333333333\n'
@@ -39,10 +42,10 @@ def lines(number: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 @helper
 def _nine_digits(size: float, power: int) -> tuple[int, int]:
-    """(digits, exponent) of a number between 2^power and its double: digits 10^(exponent - 8).
+    """Write a number between 2^power and 2^(power + 1) as digits * 10^(exponent - 8).
 
-    The digits are 0 where it is not sure how to round them. The number is scaled so that nine stand
-    before the dot: if what stands after it is not near a half, the error of that does not matter.
+    The number is scaled so that nine digits stand before the dot; unless the rest is near a half,
+    the error of scaling does not matter. If it is near, the digits returned are 0.
     """
     exponent = (power * 1233) >> 12  # the common logarithm of 2^power, or one more or less
     exponent -= int64(size < TEN_TO[exponent - FIRST])
@@ -60,9 +63,9 @@ def _nine_digits(size: float, power: int) -> tuple[int, int]:
 def _write(  # noqa: C901 - one walk over the text
     number: Any, bits: Any, i: int, text: Any, end: int
 ) -> tuple[int, int]:
-    """The numbers from the i-th on stand in the text from ``end`` on, up to one that is not sure.
+    """Write the numbers from the i-th on into the text from ``end`` on, up to an uncertain one.
 
-    Returns which that is and where the text ends. Numbers have their bits beside them.
+    Returns which one that is and where the text ends. ``bits`` are the bits of the numbers.
     """
     for k in range(i, len(number)):
         size = abs(number[k])

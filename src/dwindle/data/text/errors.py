@@ -1,4 +1,4 @@
-"""What is wrong with a line, in words, and the numbers that only Python can read."""
+"""Messages about bad lines, and numbers that a kernel leaves to Python."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from dwindle.data.text.numbers import known_numbers
 from dwindle.data.text.scan import LONE_RETURN, NUL, UNSURE
 from dwindle.features.names import text_of
 
-LONGEST = 40  # characters of a token that a message shows
+LONGEST = 40  # characters of a token shown in a message
 
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NEVER_FINITE = re.compile(rb"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
@@ -24,7 +24,7 @@ ODDITIES = {
 
 
 class Faults(NamedTuple):
-    """Where a kernel stopped: the line, counted from 0, at what, and the bytes at fault."""
+    """Bad lines: their numbers, from 0, what is wrong with them, and the bytes to blame."""
 
     line: NDArray[np.int64]
     what: NDArray[np.int64]
@@ -33,14 +33,14 @@ class Faults(NamedTuple):
 
 
 def room_for(n_lines: int) -> Faults:
-    """Space for a fault on each line."""
+    """Allocate space for all lines to be bad."""
     return Faults(*(np.empty(n_lines, np.int64) for _ in Faults._fields))
 
 
 def listed(
     data: NDArray[np.uint8], faults: Faults, n_faults: int
 ) -> Iterator[tuple[int, int, bytes]]:
-    """The line, the kind and the bytes of each fault."""
+    """Yield the line, the kind of error and the bytes to blame."""
     for line, what, begin, end in zip(
         *(field[:n_faults].tolist() for field in faults), strict=True
     ):
@@ -48,7 +48,7 @@ def listed(
 
 
 def unsure_numbers(data: NDArray[np.uint8], faults: Faults, n_faults: int) -> NDArray[Any]:
-    """All numbers of the lines on which a kernel was not sure of one."""
+    """Read all numbers of the lines in which the kernel was not sure of one."""
     found = {}
     for f in np.flatnonzero(faults.what[:n_faults] == UNSURE):
         begin, end = int(faults.begin[f]), int(faults.end[f])
@@ -59,23 +59,23 @@ def unsure_numbers(data: NDArray[np.uint8], faults: Faults, n_faults: int) -> ND
 
 
 def quoted(raw: bytes) -> str:
-    """The bytes as a message shows them: in quotes, on one line, cut short."""
+    """Show bytes in a message: in quotes, on one line, cut short."""
     text = text_of(raw[: 4 * LONGEST + 4])  # a character has at most 4 bytes
     return repr(text[:LONGEST]) + ("..." if len(text) > LONGEST else "")
 
 
 def is_number(raw: bytes) -> bool:
-    """Whether this is a plain decimal number, however large."""
+    """Tell whether this is a decimal number, of any size."""
     return _NUMBER.fullmatch(raw) is not None
 
 
 def never_finite(raw: bytes) -> bool:
-    """Whether this is inf or nan."""
+    """Tell whether this is inf or nan."""
     return _NEVER_FINITE.fullmatch(raw) is not None
 
 
 def bad_number(role: str, raw: bytes, instead: str) -> str:
-    """Why this is not the finite number that was expected."""
+    """Say why this is not the finite number that was expected."""
     if is_number(raw):
         return (
             f"{role} {quoted(raw)} is too large for single precision: "

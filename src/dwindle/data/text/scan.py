@@ -1,9 +1,8 @@
-"""What the kernels that read text are made of: bytes, words of eight of them, and lines.
+"""Helpers of the kernels that read text: lines, tokens, and where names and values end.
 
-The helpers know the text by its address, because an array handed from one to the next would be
-reference-counted for each feature: measured, at half the speed or less. What they put down for a
-kernel is known by its address too; only the kernels write into arrays.
-Positions are offsets into the text, and a range of bytes goes up to, not including, its end.
+Helpers get the address of a text, because Numba would count references to an array for each
+feature, which halves the speed or worse. What they write is at an address too; only kernels write
+to arrays. Positions are offsets into the text, and a range does not include its end.
 """
 
 from typing import Any
@@ -18,10 +17,10 @@ from dwindle.features.digits import marks
 from dwindle.jit.compile import helper, inlined, kernel
 from dwindle.jit.intrinsics import byte, lowest, mask_of, n_set, put_word, word
 
-# What a kernel may stop at in any format; a format's own kinds follow. UNSURE: see `number`.
+# What a kernel says of a line in any format; a format's own errors follow. UNSURE: see `number`.
 FINE, UNSURE, NUL, LONE_RETURN, KINDS = range(5)
 
-# A quick way reads on past what it looks for; this close to the end of the text it is not taken.
+# Fast paths read past what they look for, so they end this many bytes before the text does.
 MARGIN = 128
 
 
@@ -29,10 +28,10 @@ MARGIN = 128
 
 
 def opened(block: Block) -> tuple[NDArray[np.uint8], int, Size]:
-    """The block's bytes, where the text begins, and bounds on what it holds.
+    """Return the bytes of a block, where the text begins, and bounds on what it holds.
 
-    It begins after the byte order mark, if line 1 has one. The bytes are read-only, because to
-    Numba a writable array is another type.
+    The text begins after the byte order mark, if there is one. The bytes are read-only, because to
+    Numba a writable array has another type.
     """
     data = np.ascontiguousarray(block.data, np.uint8)[:]
     data.flags.writeable = False
@@ -41,14 +40,14 @@ def opened(block: Block) -> tuple[NDArray[np.uint8], int, Size]:
 
 
 def size_of(data: NDArray[np.uint8]) -> Size:
-    """Bounds on what a block of these bytes holds."""
+    """Compute bounds on what a block of these bytes holds."""
     n_newlines, *others = _counts(data.ctypes.data, len(data))
     return Size(n_newlines + 1, *others)
 
 
 @kernel
 def last_line(data: Any) -> int:
-    """Where the last line ends, or 0 if none does."""
+    """Find where the last whole line ends; 0 if there is none."""
     n = len(data)
     while n > 0 and data[n - 1] != NEWLINE:
         n -= 1
@@ -67,10 +66,10 @@ _returns: Any = mask_of(None, RETURN)
 
 @kernel
 def _counts(text: int, end: int) -> tuple[int, int, int, bool]:
-    """How many newlines, separators and bars there are, and whether it is odd: see `Size`."""
+    """Count newlines, separators and bars, and tell whether the text is odd: see `Size`."""
     n_newlines, n_separators, n_bars = 0, 0, 0
     odd = uint64(0)
-    whole = max(end - 1, 0) & ~63  # up to here, there is a byte after each
+    whole = max(end - 1, 0) & ~63  # up to here, each byte has one after it
     for i in range(0, whole, 64):
         n_newlines += n_set(newlines(text + i))
         n_separators += n_set(_separators(text + i))
@@ -88,7 +87,7 @@ def _counts(text: int, end: int) -> tuple[int, int, int, bool]:
 
 @helper
 def end_of_name(text: int, begin: int, end: int) -> int:
-    """Where a name that starts at ``begin`` ends: at a space, tab, colon, bar or line's end."""
+    """Find where a name ends: at a space, a tab, a colon, a bar or the end of the line."""
     i = begin
     while i + 8 <= end:
         w = word(text + i)
@@ -106,7 +105,7 @@ def end_of_name(text: int, begin: int, end: int) -> int:
 
 @helper
 def line_end(text: int, i: int, n: int) -> int:
-    """Where the line that ``i`` is on ends: at its newline, or with the text."""
+    """Find where the line of ``i`` ends: at its newline, or with the text."""
     while i + 64 <= n:
         found = newlines(text + i)
         if found != 0:
@@ -119,14 +118,14 @@ def line_end(text: int, i: int, n: int) -> int:
 
 @helper
 def content_end(text: int, i: int, n: int) -> int:
-    """Where the content of the line that begins at ``i`` ends: before its newline or CRLF."""
+    """Find where the content of the line from ``i`` on ends: before its newline or CRLF."""
     end = line_end(text, i, n)
     return end - int(end > i and byte(text + end - 1) == RETURN)
 
 
 @helper
 def oddity(text: int, begin: int, end: int) -> int:
-    """NUL or LONE_RETURN if a line has one, else FINE."""
+    """Return NUL or LONE_RETURN if a line has one, else FINE."""
     if find(text, begin, end, 0) < end:
         return NUL
     return LONE_RETURN if find(text, begin, end, RETURN) < end else FINE
@@ -134,7 +133,7 @@ def oddity(text: int, begin: int, end: int) -> int:
 
 @helper
 def find(text: int, begin: int, end: int, sought: int) -> int:
-    """The first place of a byte in a range, or its end."""
+    """Find a byte in a range; the end of the range if it is not there."""
     i = begin
     while i + 8 <= end:
         found = marks(word(text + i), sought)
@@ -148,7 +147,7 @@ def find(text: int, begin: int, end: int, sought: int) -> int:
 
 @helper
 def skip_blank(text: int, begin: int, end: int) -> int:
-    """The first place in a range that is neither space nor tab, or its end."""
+    """Find the first byte of a range that is neither space nor tab, or its end."""
     i = begin
     while i < end and (byte(text + i) == SPACE or byte(text + i) == TAB):
         i += 1
@@ -157,7 +156,7 @@ def skip_blank(text: int, begin: int, end: int) -> int:
 
 @helper
 def token_end(text: int, begin: int, end: int) -> int:
-    """The first space or tab in a range, or its end."""
+    """Find the first space or tab of a range, or its end."""
     i = begin
     while i < end and byte(text + i) != SPACE and byte(text + i) != TAB:
         i += 1
@@ -166,14 +165,14 @@ def token_end(text: int, begin: int, end: int) -> int:
 
 # Stops: where names and values end
 
-WINDOW = 1024  # bytes whose stops are found at once
-AHEAD = 4 * 8  # bytes of stops: of '|', ':', a carriage return and the newline, at most, in turn
+WINDOW = 1024  # bytes searched for stops at a time
+AHEAD = 4 * 8  # bytes of the stops needed at once: '|', ':', a carriage return and the newline
 ROOM_FOR_STOPS = AHEAD + 8 * (WINDOW + 8)  # they are written eight at a time
 
 
 @helper
-def quick_end(text: int, begin: int, end: int) -> int:
-    """Where the last line ends after which there is a MARGIN."""
+def fast_end(text: int, begin: int, end: int) -> int:
+    """Find the end of the last line that is followed by a MARGIN."""
     i = max(begin, end - MARGIN)
     while i > begin and byte(text + i - 1) != NEWLINE:
         i -= 1
@@ -182,10 +181,10 @@ def quick_end(text: int, begin: int, end: int) -> int:
 
 @helper
 def more_stops(text: int, base: int, end: int, stops: int, first: int, last: int) -> int:
-    """Where the stops end that are now at address ``stops``.
+    """Write the next stops at address ``stops``, a word each; return the address after the last.
 
-    Those from ``first`` to ``last`` have moved there, and those of the WINDOW from ``base`` on
-    follow them; there may be some after ``end``. Each is a word.
+    The stops at addresses ``first`` to ``last`` are moved there first; those of the WINDOW from
+    ``base`` on follow. Some may be after ``end``.
     """
     to = stops
     for stop in range(first, last, 8):
@@ -205,15 +204,15 @@ def more_stops(text: int, base: int, end: int, stops: int, first: int, last: int
 
 @inlined
 def refilled(
-    text: int, stopped: int, quick: int, stops: int, p: int, last: int, few: int
+    text: int, stopped: int, fast: int, stops: int, p: int, last: int, few: int
 ) -> tuple[int, int, int, int]:
-    """(stopped, p, last, few): from address ``p`` on there are stops again, if there are any more.
+    """Make sure that there are stops from address ``p`` on: (stopped, p, last, few).
 
-    All stops before ``stopped`` are known, up to the address ``last``; from ``few`` on there may be
-    fewer than a kernel needs at once.
+    All stops before the place ``stopped`` are known, up to the address ``last``; from the address
+    ``few`` on there may be fewer than a kernel needs at once.
     """
     while p >= few:
-        last = more_stops(text, stopped, quick, stops, p, last)
+        last = more_stops(text, stopped, fast, stops, p, last)
         stopped, p = stopped + WINDOW, stops
-        few = last - AHEAD if stopped < quick else last + AHEAD
+        few = last - AHEAD if stopped < fast else last + AHEAD
     return stopped, p, last, few

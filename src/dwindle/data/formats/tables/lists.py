@@ -1,4 +1,4 @@
-"""Tables that have a list of features in each row as examples: what `dwindle convert` writes."""
+"""Arrow tables that have a list of features in each row: what `dwindle convert` writes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +14,8 @@ from dwindle.data.formats.tables.distinct import distinct
 from dwindle.data.formats.tables.vocabulary import listed_faults
 from dwindle.features.arrow import (
     as_dictionary,
+    column_values,
     not_finite,
-    numbers,
     shared_by_arrow,
     shared_with_arrow,
     single,
@@ -42,7 +42,7 @@ LIST_SCHEMA = pa.schema(
 
 
 def is_list_form(schema: pa.Schema) -> bool:
-    """Whether a table of this schema is one that `to_arrow` made."""
+    """Tell whether a table of this schema is one that `to_arrow` made."""
     return all(
         schema.get_field_index(name) >= 0
         and pa.types.is_list(schema.field(name).type)
@@ -52,11 +52,11 @@ def is_list_form(schema: pa.Schema) -> bool:
 
 
 def to_arrow(parsed: Parsed, *, checked: bool = True) -> pa.RecordBatch:
-    """The examples as a table of `LIST_SCHEMA`; `from_arrow` gives them back, to the bit.
+    """Make a table of `LIST_SCHEMA`; `from_arrow` gives the same examples back, to the bit.
 
-    Neither the numbers nor the faults of lines are kept. Without names, tags or bases, their column
-    is null. Examples without a label have label 0 and importance 0. Names that are not UTF-8 raise
-    UnicodeEncodeError, unless they are not ``checked``: then only `from_arrow` can read them.
+    Line numbers and bad lines are left out. Without names, tags or bases, their column is null.
+    Examples without a label have label 0 and importance 0. Names that are not UTF-8 raise
+    UnicodeEncodeError, or with ``checked=False`` make a table that only `from_arrow` can read.
     """
     batch = parsed.batch
     n = batch.n_examples
@@ -92,16 +92,16 @@ def _strings(text: Spelled, *, checked: bool) -> pa.Array:
     if checked:
         try:
             found.validate(full=True)
-        except pa.ArrowInvalid:  # not all of it is UTF-8: say so as for other strings
+        except pa.ArrowInvalid:  # not all of it is UTF-8: raise the usual error
             return pa.array(decoded(*text), pa.string())
     return found
 
 
 def from_arrow(table: pa.RecordBatch, source: str, line: NDArray[np.int64] | None = None) -> Parsed:
-    """The examples of a table of `LIST_SCHEMA`, whose ``name``, ``tag`` and ``base`` may be absent.
+    """Read a table of `LIST_SCHEMA`, whose ``name``, ``tag`` and ``base`` may be absent.
 
-    If all rows are good, keys and values are where Arrow has them, perhaps in a file: they must
-    not be written to.
+    If all rows are good, keys and values are not copied: they may be a mapped file, and must not be
+    written to.
     """
     line = np.arange(1, table.num_rows + 1) if line is None else line
     n = table.num_rows
@@ -165,7 +165,7 @@ def _has_nulls(source: str, name: str) -> DataError:
 
 
 def _list_of(table: pa.RecordBatch, source: str, name: str) -> tuple[NDArray[np.int64], pa.Array]:
-    """Where the lists of a column start in the array of all their items, and that array."""
+    """Return where the lists of a column start in the array of all their items, and that array."""
     column = _without_nulls(table, source, name)
     offset = shared_by_arrow(column.offsets).astype(np.int64)
     items = column.values[offset[0] : offset[-1]]
@@ -180,16 +180,18 @@ def _names(items: pa.Array) -> NamesView:
 
 
 def _row_faults(table: pa.RecordBatch, source: str, lists: Lists) -> dict[int, str]:
-    """What is wrong with which row of a list table, but for what stands in its lists."""
+    """Find what is wrong with rows, by their numbers, apart from the items of their lists."""
     faults: dict[int, str] = {}
-    numbers(table.column("label"), source, "label", "label", faults)
-    importance, _ = numbers(table.column("importance"), source, "importance", "importance", faults)
+    column_values(table.column("label"), source, "label", "label", faults)
+    importance, _ = column_values(
+        table.column("importance"), source, "importance", "importance", faults
+    )
     for i in np.flatnonzero(importance < 0):
         faults.setdefault(
             int(i), f"importance is {importance[i]}: write 0 to learn nothing from the row"
         )
     if "base" in table.schema.names and table.column("base").null_count < table.num_rows:
-        numbers(table.column("base"), source, "base", "base", faults)
+        column_values(table.column("base"), source, "base", "base", faults)
     start, _ = lists["key"]
     for name, (other, _) in lists.items():
         if not np.array_equal(other, start):
@@ -200,7 +202,7 @@ def _row_faults(table: pa.RecordBatch, source: str, lists: Lists) -> dict[int, s
 
 
 def _find_bad_items(lists: Lists, faults: dict[int, str]) -> None:
-    """Values that are not finite and keys that are too large are faults of their rows."""
+    """Find the rows with values that are not finite or keys that are too large."""
 
     def check(name: str, wrong: NDArray[np.bool_], message: Callable[[int], str]) -> None:
         start, _ = lists[name]
@@ -215,7 +217,7 @@ def _find_bad_items(lists: Lists, faults: dict[int, str]) -> None:
 
 @kernel
 def _is_clean(key: Any, x: Any) -> bool:
-    """Whether there are so many values as keys, all of them finite and not 0, and the keys good."""
+    """Tell whether there are as many values as keys, all finite and not 0, and all keys valid."""
     n_good = 0
     for k in range(min(len(key), len(x))):
         n_good += (abs(x[k]) > 0.0) & (abs(x[k]) < np.inf) & (key[k] <= uint64(LARGEST))

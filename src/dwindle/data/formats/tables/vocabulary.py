@@ -1,6 +1,6 @@
-"""Features as numbers of distinct names, each hashed once, and products of groups of them.
+"""Vocabularies: the distinct features of a batch, each named and hashed once, and their products.
 
-What columns and JSON have in common.
+Tables and JSON lines are both read into these.
 """
 
 from collections import Counter
@@ -23,8 +23,8 @@ from dwindle.jit.compile import kernel
 Interactions = tuple[tuple[str, ...], ...]
 
 
-class Words(NamedTuple):
-    """The distinct features of a batch: name and key of each, and which of ``groups`` it is in."""
+class Vocabulary(NamedTuple):
+    """The distinct features, or words, of a batch: name, key, and which group each is in."""
 
     name: Text
     key: NDArray[np.uint64]
@@ -32,8 +32,8 @@ class Words(NamedTuple):
     groups: Sequence[str]
 
 
-class Rows(NamedTuple):
-    """Examples whose features are words: those of row i are from ``start[i]`` to ``start[i+1]``."""
+class WordRows(NamedTuple):
+    """Examples whose features are words: row i has those from ``start[i]`` to ``start[i + 1]``."""
 
     line: NDArray[np.int64]
     label: NDArray[np.float32]
@@ -42,11 +42,11 @@ class Rows(NamedTuple):
     word: NDArray[np.int32]
     x: NDArray[np.float32]
 
-    def only(self, good: NDArray[np.bool_]) -> "Rows":
-        """The rows that are good."""
+    def only(self, good: NDArray[np.bool_]) -> "WordRows":
+        """Keep only the good rows."""
         size = np.diff(self.start)
         features = np.repeat(good, size)
-        return Rows(
+        return WordRows(
             self.line[good],
             self.label[good],
             self.importance[good],
@@ -55,8 +55,8 @@ class Rows(NamedTuple):
             self.x[features],
         )
 
-    def without_zeros(self) -> "Rows":
-        """The same rows without the features whose value is 0."""
+    def without_zeros(self) -> "WordRows":
+        """Leave out the features whose value is 0."""
         kept = self.x != 0
         if kept.all():
             return self
@@ -71,7 +71,9 @@ class ColumnNames(FeatureNames):
     ``factor[row]`` (-1 for no third one), which is called ``group*group\0name*name``.
     """
 
-    def __init__(self, words: Words, place: NDArray[np.int32], factor: NDArray[np.int32]) -> None:
+    def __init__(
+        self, words: Vocabulary, place: NDArray[np.int32], factor: NDArray[np.int32]
+    ) -> None:
         self._words, self._place, self._factor = words, place, factor
 
     def __len__(self) -> int:
@@ -97,16 +99,17 @@ NO_FACTORS = np.empty((0, 3), np.int32)
 
 
 def finished(
-    rows: Rows,
-    words: Words,
+    rows: WordRows,
+    words: Vocabulary,
     source: str,
     faults: Mapping[int, str],
     interactions: Interactions,
     tags: Sequence[str] | None = None,
 ) -> Parsed:
-    """What was parsed: the rows with their products; ``faults`` is what is wrong with which line.
+    """Make a batch of rows, adding the products that ``interactions`` ask for.
 
-    ``tags`` are of the rows given, of which those with a product too large are left out.
+    ``faults`` says what is wrong with which line. Rows with a product that is too large are left
+    out, and so are their ``tags``.
     """
     faults = dict(faults)
     if not interactions or not len(rows.line):
@@ -153,7 +156,7 @@ def finished(
 
 
 def listed_faults(source: str, faults: Mapping[int, str]) -> list[BadLine]:
-    """The faults of rows, in their order."""
+    """List what is wrong with which line, in their order."""
     return [BadLine(source, line, faults[line]) for line in sorted(faults)]
 
 
@@ -173,7 +176,7 @@ def _too_much(interactions: Interactions, what: int) -> str:
 
 
 class Products(NamedTuple):
-    """The arrays that `_cross` fills: rows with their products; see `Names` for the last two."""
+    """Arrays for `_cross` to fill with rows and products; `ColumnNames` explains the last two."""
 
     start: NDArray[np.int64]
     key: NDArray[np.uint64]
@@ -182,8 +185,8 @@ class Products(NamedTuple):
     factor: NDArray[np.int32]
 
     @classmethod
-    def room_for(cls, rows: Rows, n_products: int) -> "Products":
-        """Space for the rows and so many products."""
+    def room_for(cls, rows: WordRows, n_products: int) -> "Products":
+        """Allocate space for the rows and so many products."""
         n = len(rows.x) + n_products
         return cls(
             np.zeros(len(rows.line) + 1, np.int64),
@@ -195,9 +198,9 @@ class Products(NamedTuple):
 
 
 def _n_products(
-    rows: Rows, group: NDArray[np.int32], crossings: NDArray[np.int64]
+    rows: WordRows, group: NDArray[np.int32], crossings: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How many products each row has: of r factors out of n features, n (n+1) ... (n+r-1) / r!."""
+    """Count the products of each row: of r factors out of n features, n (n+1) ... (n+r-1) / r!."""
     row = np.repeat(np.arange(len(rows.line)), np.diff(rows.start))
     total = np.zeros(len(rows.line))
     for crossing in crossings:
@@ -223,10 +226,10 @@ def _cross(
     product: Any,
     what: Any,
 ) -> tuple[int, int]:
-    """The rows with their products stand in ``product``, except those with something in ``what``.
+    """Put the rows and their products into ``product``, except rows whose ``what`` is not -1.
 
-    There stands of a row the interaction that has a product too large, or -1. Returns how many
-    rows and features there are.
+    ``what`` of a row becomes the first interaction with a product that is too large. Returns how
+    many rows and features there are.
     """
     n, k, row = 0, 0, 0
     for i in range(len(what)):
@@ -264,7 +267,7 @@ def _keys(
     seed: Any,
     key: Any,
 ) -> None:
-    """``key[w]`` is the key of the name from ``offset[w]`` to ``offset[w + 1]``."""
+    """Hash the names from ``offset[w]`` to ``offset[w + 1]`` into ``key[w]``."""
     for w in range(len(key)):
         key[w] = key_of_name(text, offset[w], offset[w + 1], seed[w], -1)
 
@@ -272,7 +275,7 @@ def _keys(
 def keys_of(
     names: pa.LargeStringArray, seed: NDArray[np.uint64] | None = None
 ) -> NDArray[np.uint64]:
-    """`hashing.key_of` each name in the namespace of this seed, by default the default one."""
+    """Hash names as `features.keys.key_of` does; a seed stands for a namespace."""
     key = np.empty(len(names), np.uint64)
     seed = np.full(len(names), DEFAULT_SEED) if seed is None else seed
     if len(names):

@@ -1,7 +1,7 @@
-"""Tables that have a column for each feature as examples."""
+"""Tables with a column for each feature."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,81 +12,77 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError, SettingError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.vocabulary import (
-    Interactions,
-    Rows,
-    Words,
+    Vocabulary,
+    WordRows,
     finished,
     keys_of,
 )
-from dwindle.features.arrow import as_dictionary, numbers, text_of_strings
+from dwindle.data.options import ReadOptions
+from dwindle.features.arrow import as_dictionary, column_values, text_of_strings
 from dwindle.features.offsets import offsets
 
-MOST_ROWS = 1 << 16  # of a batch: more would only wait in memory
+MOST_ROWS = 1 << 16  # in a batch, to bound the memory it takes
 
 
 class Roles(NamedTuple):
-    """What the columns of a wide table are."""
+    """Which columns of a table are the label, the weight and the features."""
 
     label: str | None
     weight: str | None
     features: list[str]
 
+    def wanted(self, columns: Sequence[str]) -> list[str]:
+        """List the columns to read, in the order of the table."""
+        wanted = {self.label, self.weight, *self.features}
+        return [name for name in columns if name in wanted]
 
-def at_hand(columns: Sequence[str], *names: str | None) -> tuple[str | None, ...]:
-    """These columns, None for each that is not there: who only predicts needs no label."""
-    return tuple(name if name in columns else None for name in names)
 
+def roles(columns: Sequence[str], source: str, options: ReadOptions) -> Roles:
+    """Assign columns to their roles, checking that every column that is named exists.
 
-def roles(
-    columns: Sequence[str],
-    source: str,
-    label_column: str | None,
-    weight_column: str | None = None,
-    interactions: Interactions = (),
-    ignore: Iterable[str] = (),
-) -> Roles:
-    """What these columns are, if each that is spoken of is there."""
+    With ``labelled=False`` the label and the weight may be absent.
+    """
     for name, n in Counter(columns).items():
         if n > 1:
             raise DataError(f"{source}: {n} columns are named {name!r}: rename all but one")
-    features = [c for c in columns if c not in {label_column, weight_column} and c not in ignore]
-    said = [("the label", label_column), ("the weight", weight_column)]
-    wanted = [(role, name) for role, name in said if name is not None]
+    label, weight = (
+        name if options.labelled or name in columns else None
+        for name in (options.label_column, options.weight_column)
+    )
+    ignore, interactions = options.ignore, options.interactions
+    wanted: list[tuple[str, str | None]] = [("the label", label), ("the weight", weight)]
     wanted += [("a column to ignore", name) for name in sorted(ignore)]
     wanted += [("an interaction", name) for names in interactions for name in names]
-    for role, name in wanted:
-        if name not in columns:
+    for role, sought in wanted:
+        if sought is not None and sought not in columns:
             there = ", ".join(map(repr, columns))
-            raise DataError(f"{source}: no column {name!r} for {role}; the columns are {there}")
+            raise DataError(f"{source}: no column {sought!r} for {role}; the columns are {there}")
+    features = [c for c in columns if c not in {label, weight} and c not in ignore]
     for names in interactions:
         if len(names) not in {2, 3}:
             raise SettingError(f"an interaction is of 2 or 3 columns, got {names!r}")
         for name in names:
             if name not in features:
-                role = "ignored" if name in ignore else "the label or the weight"
+                why = "ignored" if name in ignore else "the label or the weight"
                 raise DataError(
                     f"{source}: the interaction {'*'.join(names)} is of column {name!r}, "
-                    f"which is {role}: interactions are of features"
+                    f"which is {why}: interactions are of features"
                 )
-    return Roles(label_column, weight_column, features)
+    return Roles(label, weight, features)
 
 
 def wide(
     table: pa.RecordBatch,
     source: str,
-    *,
-    label_column: str | None,
-    weight_column: str | None = None,
-    interactions: Interactions = (),
-    ignore: frozenset[str] = frozenset(),
+    options: ReadOptions,
     line: NDArray[np.int64] | None = None,
     faults: Mapping[int, str] | None = None,
 ) -> Parsed:
-    """The examples of a table that has a column for each feature.
+    """Read a table that has a column for each feature.
 
     A numeric or boolean column is a feature named by the column, absent where it is 0 or null. A
     column of strings is the feature ``column=value`` of value 1, absent where it is empty or null.
-    A null label, or no ``label_column``, makes an example that is not learned from: label 0,
+    A null label, or no label column, makes an example that is not learned from: label 0,
     importance 0.
 
     Row i is called ``line[i]``, by default i + 1; ``faults`` says what is already known to be wrong
@@ -94,11 +90,11 @@ def wide(
 
     >>> columns = {"y": [1, None], "price": [3.5, 0], "color": ["red", ""]}
     >>> table = pa.RecordBatch.from_pydict(columns)
-    >>> batch = wide(table, "shop.parquet", label_column="y").batch
+    >>> batch = wide(table, "shop.parquet", ReadOptions(label_column="y")).batch
     >>> list(batch.names), batch.x.tolist(), batch.start.tolist(), batch.importance.tolist()
     (['price', 'color=red'], [3.5, 1.0], [0, 2, 2], [1.0, 0.0])
     """
-    role = roles(table.schema.names, source, label_column, weight_column, interactions, ignore)
+    role = roles(table.schema.names, source, options)
     n = table.num_rows
     wrong = dict(faults or {})
     label, importance = _said(table, source, role, wrong)
@@ -114,7 +110,7 @@ def wide(
             word[:, c] = code
             word[:, c] += n_words
         else:
-            x[:, c], _ = numbers(column, source, name, f"column {name!r}", wrong)
+            x[:, c], _ = column_values(column, source, name, f"column {name!r}", wrong)
             named = pa.array([name], pa.large_string())
             word[:, c] = n_words
         names.append(named)
@@ -124,7 +120,7 @@ def wide(
     present = x != 0
     present[~good] = False
     line = np.arange(1, n + 1) if line is None else line
-    rows = Rows(
+    rows = WordRows(
         line[good],
         label[good],
         importance[good],
@@ -134,9 +130,9 @@ def wide(
     )
     every = pa.concat_arrays(names)
     group = np.repeat(np.arange(len(role.features), dtype=np.int32), [len(a) for a in names[1:]])
-    words = Words(text_of_strings(every), keys_of(every), group, role.features)
+    words = Vocabulary(text_of_strings(every), keys_of(every), group, role.features)
     known = {int(line[i]): message for i, message in wrong.items()}
-    return finished(rows, words, source, known, interactions)
+    return finished(rows, words, source, known, options.interactions)
 
 
 def _large(text: str) -> pa.Scalar:
@@ -146,7 +142,7 @@ def _large(text: str) -> pa.Scalar:
 def _said(
     table: pa.RecordBatch, source: str, role: Roles, faults: dict[int, str]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The label and the importance of each row."""
+    """Return the label and the importance of each row."""
     if role.label is None:
         return np.zeros(table.num_rows, np.float32), np.zeros(table.num_rows, np.float32)
     what = f"label column {role.label!r}"
@@ -159,12 +155,12 @@ def _said(
                 "write a number for each label"
             )
         column = pa.nulls(len(column))
-    label, unlabeled = numbers(column, source, role.label, what, faults)
+    label, unlabeled = column_values(column, source, role.label, what, faults)
     importance = np.ones(len(label), np.float32)
     if role.weight is not None:
         what = f"weight column {role.weight!r}"
         column = table.column(role.weight)
-        importance, missing = numbers(column, source, role.weight, what, faults)
+        importance, missing = column_values(column, source, role.weight, what, faults)
         importance = np.where(missing, np.float32(1), importance)
         for i in np.flatnonzero(importance < 0):
             faults.setdefault(
@@ -177,7 +173,7 @@ def _said(
 def _text(
     column: pa.DictionaryArray, name: str, faults: dict[int, str]
 ) -> tuple[pa.Array, NDArray[Any], NDArray[np.bool_]]:
-    """The distinct values of a column, which of them each row has, and whether it has one."""
+    """Return the distinct values of a column, which one each row has, and whether it has one."""
     code = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
     distinct = column.dictionary.cast(pa.large_string())
     if len(distinct) > len(code):  # one dictionary may serve many batches

@@ -1,13 +1,13 @@
-"""What may be wrong with a line of VW text: the kinds that the kernel knows, and their words."""
+"""Errors of VW text: the kinds that the kernel tells apart, and their messages."""
 
 from dwindle.data.formats.vw.names import NUMERIC
 from dwindle.data.text.errors import ODDITIES, bad_number, is_number, never_finite, quoted
 from dwindle.data.text.scan import KINDS
 
-MOST_PRODUCTS = 1 << 24  # of one line's features; they take 0.7 GB
+MOST_PRODUCTS = 1 << 24  # of the features of one line; they take 0.7 GB
 
-# What the kernel stopped at, after the kinds of `scan`. LABEL + 1 is IMPORTANCE and LABEL + 2 BASE;
-# PRODUCT + c is a product of interaction c.
+# Why the kernel refused a line, after the kinds of `scan`. LABEL + 1 is IMPORTANCE, LABEL + 2 is
+# BASE, and PRODUCT + c is a product of interaction c.
 (
     BLANK,
     NO_BAR,
@@ -44,7 +44,7 @@ _WORDS = ODDITIES | {
 
 
 def why(what: int, raw: bytes, interactions: tuple[tuple[str, ...], ...]) -> str:
-    """What was expected, what was found and what to write, of a fault at these bytes."""
+    """Say what was expected, what was found and what to write instead."""
     if what >= PRODUCT:
         return (
             f"a product of the interaction {'*'.join(interactions[what - PRODUCT])} is too large "

@@ -1,6 +1,6 @@
-"""The parts of a line of VW text: what stands before the first bar, headers and features.
+"""The grammar of VW text: the head of a line, up to its first '|', namespaces and features.
 
-Each has its grammar here, and nowhere else; what cannot be read is one of the kinds of `vw_faults`.
+Each function reads one of these; ``what`` is FINE or one of the kinds of `vw.errors`.
 """
 
 import math
@@ -33,9 +33,10 @@ NO_SCALE: Any = float32(1.0)
 def head(  # noqa: C901, PLR0912 - the grammar of what stands before '|'
     text: int, begin: int, end: int, known: int
 ) -> tuple[int, int, int, Any, Any, Any, int, int, int]:
-    """(what, from, to, label, importance, base, how many of these there are, tag, tag_end).
+    """Read the head of a line: (what, i, stop, label, importance, base, n, tag, tag_end).
 
-    Of a fault, from and to enclose the bytes at fault; else from is where the first '|' stands.
+    n says how many of label, importance and base there are. i is where the first '|' is; if the
+    line is bad, i and stop enclose the bytes to blame.
     """
     label: Any = float32(0.0)
     importance: Any = float32(0.0)
@@ -82,13 +83,13 @@ def head(  # noqa: C901, PLR0912 - the grammar of what stands before '|'
 
 @helper
 def _is_end(text: int, i: int, end: int) -> bool:
-    """Whether a token may end at ``i``."""
+    """Tell whether a token may end at ``i``."""
     return i == end or byte(text + i) == SPACE or byte(text + i) == TAB
 
 
 @helper
 def header(text: int, bar: int, end: int, known: int) -> tuple[int, int, Any, Any]:
-    """(what, stop, seed, scale) of the namespace whose '|' stands at ``bar``."""
+    """Read the namespace whose '|' is at ``bar``: (what, stop, seed, scale)."""
     name_end = end_of_name(text, bar + 1, end)
     seed = xxh64(text, bar + 1, name_end, uint64(0), -1)
     if _is_end(text, name_end, end):
@@ -106,7 +107,7 @@ def header(text: int, bar: int, end: int, known: int) -> tuple[int, int, Any, An
 def feature(  # noqa: PLR0911 - as soon as it is clear
     text: int, begin: int, end: int, seed: Any, scale: Any, n_unnamed: int, known: int
 ) -> tuple[int, int, Any, Any]:
-    """(what, stop, key, x) of the feature that starts at ``begin``."""
+    """Read the feature that starts at ``begin``: (what, stop, key, x)."""
     no_key = uint64(0)
     colon = end_of_name(text, begin, end)
     name_end, stop, joint = colon, colon, -1

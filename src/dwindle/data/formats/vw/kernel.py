@@ -1,8 +1,11 @@
-"""The kernel that reads the lines of VW text.
+"""The kernel that reads lines of VW text.
 
-Most lines are plain, and are read the quick way: from stop to stop, which is where names and values
-end, their features into lanes, and those side by side. What is not plain there is left to the slow
-way, which reads a line from its first byte to its last, and alone knows what is wrong with one.
+Most lines are plain and take the fast path: it goes from stop to stop (where a name or a value
+ends), collects features in lanes, and hashes names and reads values of many lanes at once. A line
+that is not plain takes the slow path, which reads byte by byte and can say what is wrong.
+
+Helpers on the fast path take addresses and numbers, not arrays: Numba would count references to
+them at each call, which costs more than reading a feature.
 """
 
 import math
@@ -32,9 +35,9 @@ from dwindle.data.text.scan import (
     FINE,
     UNSURE,
     content_end,
+    fast_end,
     line_end,
     oddity,
-    quick_end,
     refilled,
     token_end,
 )
@@ -44,23 +47,23 @@ from dwindle.jit.intrinsics import byte, half, put_word, word
 
 _SPACE_BAR = uint64(int.from_bytes(b" |", "little"))
 
-# The last namespace that was the j-th of a line is remembered, because lines are much alike: where
-# its '|' stands, how long it is with that, its seed, its place in ``crossed`` or -1, and whether it
-# is special, which is ignored or without a name. None of them has a scale.
+# Lines are much alike, so the last namespace that was the j-th of a line is remembered: where its
+# '|' is, its length with that, its seed, its place in ``crossed`` or -1, and whether it is special,
+# that is, ignored or without a name. Namespaces with a scale are not remembered.
 SEEN_BAR, SEEN_LENGTH, SEEN_SEED, SEEN_GROUP, SEEN_SPECIAL, SEEN_SIZE = range(0, 48, 8)
 MOST_SEEN = 64
 
 
 class Plan(NamedTuple):
-    """What to do with which namespace, each known by its seed."""
+    """Which namespaces to ignore and to cross, by their seeds."""
 
     ignored: NDArray[np.uint64]
-    crossed: NDArray[np.uint64]  # the namespaces that are part of some interaction
+    crossed: NDArray[np.uint64]  # those that are part of some interaction
     crossings: NDArray[np.int64]  # for each interaction places in ``crossed``, -1 for no third
 
 
-class Rows(NamedTuple):
-    """The arrays that the kernel fills; `VWNames` explains place, first, bar and factor."""
+class Output(NamedTuple):
+    """Arrays for the kernel to fill; `VWNames` explains place, first, bar and factor."""
 
     start: NDArray[np.int64]
     label: NDArray[np.float32]
@@ -90,7 +93,7 @@ class Members(NamedTuple):
 
 @helper
 def _same(text: int, a: int, b: int, n: int) -> bool:
-    """Whether the n bytes at two places are the same. A word may be read past their end."""
+    """Compare the n bytes at two places; up to a word is read past their end."""
     while n >= 8:
         if word(text + a) != word(text + b):
             return False
@@ -100,7 +103,7 @@ def _same(text: int, a: int, b: int, n: int) -> bool:
 
 @helper
 def _index(seeds: Any, seed: Any) -> int:
-    """The place of a seed among others, or -1."""
+    """Find a seed among others; -1 if it is not there."""
     for j in range(len(seeds)):
         if seeds[j] == seed:
             return j
@@ -109,7 +112,7 @@ def _index(seeds: Any, seed: Any) -> int:
 
 @inlined
 def _is_seen(text: int, bar: int, stop: int, j: int, likely: int) -> bool:
-    """Whether the j-th namespace of this line is the one remembered at address ``likely``."""
+    """Tell whether the j-th namespace of a line is the one remembered at ``likely``."""
     size = stop - bar
     return (
         j < MOST_SEEN
@@ -123,9 +126,9 @@ def _is_seen(text: int, bar: int, stop: int, j: int, likely: int) -> bool:
 def _namespace(
     text: int, bar: int, p: int, j: int, known: int, likely: int, ignored: Any, crossed: Any
 ) -> tuple[bool, int, int, Any, int, Any]:
-    """(is plain, p, stop, seed, group, special) of a namespace, which is then remembered.
+    """Read and remember a namespace: (is plain, p, stop, seed, group, special).
 
-    ``p`` is the address of the stop that ends it: before, of its name, and afterwards of its scale.
+    ``p`` is the address of the stop after its name; the p returned, of the stop after its scale.
     """
     stop = int64(word(p))
     has_scale = byte(text + stop) == COLON
@@ -149,50 +152,62 @@ def _namespace(
 
 @inlined
 def _own_header(text: int, bar: int, end: int, known: int, ignored: Any) -> tuple[Any, Any]:
-    """(seed, scale) of the namespace whose '|' stands at ``bar``; one to ignore has scale 0."""
+    """Read the seed and the scale of a namespace, which is 0 for one to ignore."""
     _, _, seed, scale = header(text, bar, end, known)
     return seed, float32(0.0) if _index(ignored, seed) >= 0 else scale
 
 
 @inlined
 def _sift(
-    text: int, known: int, ignored: Any, rows: Any, lanes: int, k: int, end: int, t: int, s: int
+    text: int,
+    known: int,
+    ignored: Any,
+    first: Any,
+    bar: Any,
+    place: Any,
+    key: Any,
+    x: Any,
+    lanes: int,
+    k: int,
+    end: int,
+    t: int,
+    s: int,
 ) -> tuple[int, bool]:
-    """Leave out the features from k to ``end`` that are 0, and read the values that are not plain.
+    """Drop features from k to ``end`` whose value is 0, and read values that are not plain.
 
-    Namespaces from t on, up to s, begin among them. Returns where the features now end, and whether
-    all of them could be read.
+    Namespaces t to s begin among them. Returns where the features now end, and whether all of them
+    could be read.
     """
     to, own, is_fine = k, -1, True
     seed, scale = DEFAULT_SEED, NO_SCALE
     for f in range(k, end):
-        while t < s and rows.first[t] == f:
-            rows.first[t] = to
+        while t < s and first[t] == f:
+            first[t] = to
             t += 1
-        place, key, x = rows.place[f], rows.key[f], rows.x[f]
-        if not math.isfinite(x):
+        own_key, value = key[f], x[f]
+        if not math.isfinite(value):
             if own != t - 1:
                 own = t - 1
-                seed, scale = _own_header(text, rows.bar[own], place, known, ignored)
-            stop = place + token_length(lanes, f - k)
-            what, stop, key, x = feature(text, place, stop, seed, scale, 0, known)
+                seed, scale = _own_header(text, bar[own], place[f], known, ignored)
+            stop = place[f] + token_length(lanes + 8 * (f - k))
+            what, stop, own_key, value = feature(text, place[f], stop, seed, scale, 0, known)
             is_fine &= what == FINE
-        rows.key[to], rows.x[to], rows.place[to] = key, x, place
-        to += x != 0.0
+        key[to], x[to], place[to] = own_key, value, place[f]
+        to += value != 0.0
     while t < s:
-        rows.first[t] = to
+        first[t] = to
         t += 1
     return to, is_fine
 
 
 @inlined
-def _read_slowly(
+def _read_slow(
     text: int, i: int, end: int, known: int, ignored: Any, crossed: Any, rows: Any, k: int, s: int
 ) -> tuple[int, int, int, int, int]:
-    """(what, i, stop, k, s): read a line byte by byte, from its first '|' at i to its end.
+    """Read a line byte by byte, from its first '|' at i to its end: (what, i, stop, k, s).
 
-    Its features and namespaces stand in ``rows`` from k and s on. Of a fault, i and stop enclose
-    the token.
+    Features go into ``rows`` from k on, namespaces from s on. If the line is bad, i and stop
+    enclose the token to blame.
     """
     what, stop = FINE, end
     seed, scale, n_unnamed, kept = DEFAULT_SEED, NO_SCALE, 0, True
@@ -224,9 +239,10 @@ def _read_slowly(
 def _multiply(
     crossed: Any, crossings: Any, rows: Any, members: Any, k: int, t: int, s: int, row: int
 ) -> tuple[int, int, int]:
-    """(what, k, row): put the products of a line after its features, which end at k.
+    """Put the products of a line after its features, which end at k: (what, k, row).
 
-    Its namespaces are those from t to s. Without room for all of them, they are only counted.
+    The namespaces of the line are those from t to s. If there is no room for its products, they are
+    only counted.
     """
     m = 0
     for own in range(len(crossed)):
@@ -275,7 +291,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
     ignored, crossed, crossings = plan
     has_base, has_tag = False, False
     n, k, s, row, n_faults, line = 0, 0, 0, 0, 0, 0
-    quick = quick_end(text, at, end_of_text)
+    fast = fast_end(text, at, end_of_text)
     stopped, p, last_stop, few = at, stops, stops, stops
     key_at, x_at, place_at = key.ctypes.data, x.ctypes.data, place.ctypes.data
     start[0] = 0
@@ -284,18 +300,18 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
         s_before, row_before = s, row
         end = -1  # not known yet
         what, i, stop, n_numbers = FINE, begin, begin, 1
-        plain = begin < quick
-        # What stands before the first '|': most often a number and a space.
-        quick_head = False
+        plain = begin < fast
+        # The head of the line, up to its first '|': most often a number and a space.
+        fast_head = False
         if plain:
-            stopped, p, last_stop, few = refilled(text, stopped, quick, stops, p, last_stop, few)
+            stopped, p, last_stop, few = refilled(text, stopped, fast, stops, p, last_stop, few)
             i = int64(word(p))
             if half(text + i) & uint64(0xFFFF) == _SPACE_BAR and i - begin < 16:
-                quick_head, label[n] = short_number(text, begin, i)
+                fast_head, label[n] = short_number(text, begin, i)
                 importance[n], base[n], tag[n], tag_end[n] = 1.0, 0.0, begin, begin
                 i += 1
                 p += 8
-        if not quick_head:
+        if not fast_head:
             end = content_end(text, begin, end_of_text)
             what = oddity(text, begin, end) if odd else FINE
             i, stop = begin, end
@@ -306,10 +322,8 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
             plain &= what == FINE
             while plain and int64(word(p)) < i:
                 p += 8
-                stopped, p, last_stop, few = refilled(
-                    text, stopped, quick, stops, p, last_stop, few
-                )
-        # The quick way, as long as all is plain: LANES features at a time.
+                stopped, p, last_stop, few = refilled(text, stopped, fast, stops, p, last_stop, few)
+        # The fast path, as long as all is plain: LANES features at a time.
         first_bar, j, going = i, 0, plain
         likely, is_special = seen, uint64(0)
         seed, fresh = DEFAULT_SEED, uint64(0)
@@ -317,9 +331,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
             m, s_first, longest, special = 0, s, -1, is_special
             c = SPACE
             while m < LANES:
-                stopped, p, last_stop, few = refilled(
-                    text, stopped, quick, stops, p, last_stop, few
-                )
+                stopped, p, last_stop, few = refilled(text, stopped, fast, stops, p, last_stop, few)
                 stop = int64(word(p))
                 c = byte(text + stop)
                 if stop > i:
@@ -385,7 +397,10 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                         *(key_at + 8 * f, x_at + 4 * f, last - f),
                     )
             if is_odd:
-                k, is_fine = _sift(text, known, ignored, rows, lanes, k, k + m, s_first, s)
+                k, is_fine = _sift(
+                    *(text, known, ignored, first, bar, place, key, x),
+                    *(lanes, k, k + m, s_first, s),
+                )
                 plain &= is_fine
                 going &= plain
             else:
@@ -397,7 +412,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                 what = oddity(text, begin, end) if odd else FINE
             i, stop = begin, end
             if what == FINE:
-                what, i, stop, k, s = _read_slowly(
+                what, i, stop, k, s = _read_slow(
                     text, first_bar, end, known, ignored, crossed, rows, k, s
                 )
         if end >= 0:

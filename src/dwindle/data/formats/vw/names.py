@@ -1,4 +1,4 @@
-"""Names and tags as places in a block, read only when asked for."""
+"""Names and tags in VW text, kept as places in the block and spelled only when asked for."""
 
 from typing import Any
 
@@ -33,9 +33,9 @@ NUMERIC = frozenset(b"0123456789+-.")  # how a value that is a number begins
 class VWNames(FeatureNames):
     r"""The names of features in VW text: ``feature``, or ``namespace\0feature``.
 
-    ``place[k]`` is where feature k stands in the data, or -1 - row for the product whose factors
-    are the features ``factor[row]`` (-1 for no third one). Features from ``first[s]`` on belong to
-    the namespace whose '|' stands at ``bar[s]``. The data must not change while names are wanted.
+    ``place[k]`` is where feature k is in the data, or -1 - row for the product of the features
+    ``factor[row]`` (-1 for no third one). Features from ``first[s]`` on belong to the namespace
+    whose '|' is at ``bar[s]``. The data must not change as long as the names are used.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class VWNames(FeatureNames):
         return bound, text[: bound[-1]]
 
 
-# The kernel. It writes at an address, because an array handed to a helper would be counted.
+# The kernel. Its helpers write at an address: passing an array would count references to it.
 
 
 @helper
 def _copied(text: int, begin: int, end: int, limit: int, out: int, to: int, room: int) -> int:
-    """A range of the text, which goes up to ``limit``, stands at ``to``; returns where it ends.
+    """Copy a range of the text, which goes up to ``limit``, to ``to``; return where it ends there.
 
-    Where there is no room for it, nothing is written: the end says how much there should be.
+    Without room for it, nothing is written, but the end is still returned.
     """
     stop = to + end - begin
     if stop + 8 > room:
@@ -91,7 +91,7 @@ def _copied(text: int, begin: int, end: int, limit: int, out: int, to: int, room
 
 @helper
 def _one(c: int, out: int, to: int, room: int) -> int:
-    """A byte stands at ``to``; returns where it ends."""
+    """Write a byte at ``to``; return where it ends."""
     if to < room:
         put(out + to, c)
     return to + 1
@@ -99,7 +99,7 @@ def _one(c: int, out: int, to: int, room: int) -> int:
 
 @helper
 def _count(n: int, out: int, to: int, room: int) -> int:
-    """A number stands at ``to``; returns where it ends."""
+    """Write a number at ``to``; return where it ends."""
     power = 1
     while n // power >= 10:
         power *= 10
@@ -111,7 +111,7 @@ def _count(n: int, out: int, to: int, room: int) -> int:
 
 @helper
 def _name_end(text: int, begin: int, end: int) -> int:
-    """Where a name that starts at ``begin`` ends, in a text: `end_of_name`, or with its line."""
+    """Find where the name that starts at ``begin`` ends: as `end_of_name`, or with its line."""
     i = begin
     while i < end:
         if i + 8 <= end:
@@ -130,7 +130,7 @@ def _name_end(text: int, begin: int, end: int) -> int:
 
 @helper
 def _unnamed(text: int, begin: int, end: int) -> int:
-    """How many features without a name begin in a range."""
+    """Count the features without a name that begin in a range."""
     n = 0
     for i in range(begin, end):
         n += byte(text + i) == COLON and byte(text + i - 1) in (SPACE, TAB)
@@ -139,9 +139,9 @@ def _unnamed(text: int, begin: int, end: int) -> int:
 
 @helper
 def _feature(text: int, end: int, place: int, n_unnamed: int, out: int, to: int, room: int) -> int:
-    """The name of the feature that stands at ``place``.
+    """Write the name of the feature at ``place``; return where it ends.
 
-    One without a name is called by how many such there were before it in its namespace.
+    A feature without a name is called by the number of such features before it in its namespace.
     """
     if byte(text + place) == COLON:
         return _count(n_unnamed, out, to, room)
@@ -157,9 +157,9 @@ def _feature(text: int, end: int, place: int, n_unnamed: int, out: int, to: int,
 
 @helper
 def _section(first: Any, k: int, near: int) -> int:
-    """Which namespace feature k is in: the last whose first feature is not after it.
+    """Find the namespace of feature k: the last one whose first feature is not after it.
 
-    Mostly it is the one that is ``near``, or one of the next.
+    Mostly it is the namespace ``near``, or one of the next.
     """
     s = near if first[near] <= k else len(first)
     while s < min(near + 16, len(first)):
@@ -189,7 +189,7 @@ def _spell(
     out: int,
     room: int,
 ) -> int:
-    """Name w stands from ``bound[w]`` to ``bound[w + 1]`` of what is at address ``out``.
+    """Write names at address ``out``, name w from ``bound[w]`` to ``bound[w + 1]``.
 
     The names of a product's namespaces, then those of its features, are joined by '*'. Stops when
     there is no more room; returns how many names are written.

@@ -1,9 +1,9 @@
-"""Vowpal Wabbit's text format, without its silent surprises.
+"""The parser of Vowpal Wabbit's text format; unlike VW, it refuses what it would misread.
 
     [label [importance [base]]] ['tag] |namespace[:scale] feature[:value] ... |namespace ...
 
-A kernel reads a block in one walk, straight into the arrays of a batch. Of a line that it cannot
-read it says where it stopped and at what; the words for it are found afterwards, in Python.
+A kernel reads a block in one walk, straight into the arrays of a batch. For a line that it cannot
+read, it notes where it stopped and why; Python makes the message afterwards.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.formats.vw import simd
 from dwindle.data.formats.vw.errors import why
-from dwindle.data.formats.vw.kernel import MOST_SEEN, SEEN_SIZE, Members, Plan, Rows, read
+from dwindle.data.formats.vw.kernel import MOST_SEEN, SEEN_SIZE, Members, Output, Plan, read
 from dwindle.data.formats.vw.names import VWNames, VWTags
 from dwindle.data.text.errors import listed, room_for, unsure_numbers
 from dwindle.data.text.numbers import known_numbers
@@ -29,7 +29,7 @@ def parse(
     interactions: tuple[tuple[str, ...], ...] = (),
     ignore: frozenset[str] = frozenset(),
 ) -> Parsed:
-    r"""The examples of a block of VW text.
+    r"""Parse a block of VW text.
 
     ``ignore`` names namespaces to leave out, "" the default one. Each of ``interactions`` names two
     or three namespaces: the products of their features follow an example's own features.
@@ -57,18 +57,8 @@ def parse(
     rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
     while True:
         n, n_features, n_sections, n_found, n_faults, has_base, has_tag = read(
-            text,
-            begin,
-            end,
-            size.odd,
-            known.ctypes.data,
-            plan,
-            rows,
-            faults,
-            members,
-            lanes.ctypes.data,
-            seen.ctypes.data,
-            stops.ctypes.data,
+            *(text, begin, end, size.odd, known.ctypes.data, plan, rows, faults, members),
+            *(each.ctypes.data for each in (lanes, seen, stops)),
         )
         none_known = len(known) == 1
         unsure = none_known and (faults.what[:n_faults] == UNSURE).any()
@@ -114,10 +104,10 @@ def _seeds(names: list[str]) -> NDArray[np.uint64]:
 
 def _room_for(
     memory: Memory, n_lines: int, n_features: int, n_sections: int, n_products: int
-) -> Rows:
-    """Arrays for at most so many; what is not filled costs no memory."""
+) -> Output:
+    """Allocate arrays for at most so many; pages that are never touched cost no memory."""
     n = n_features + n_products + simd.LANES
-    return Rows(
+    return Output(
         start=memory.empty(n_lines + 1, np.int64),
         label=memory.empty(n_lines, np.float32),
         importance=memory.empty(n_lines, np.float32),

@@ -1,7 +1,7 @@
-"""Plain features of a line, side by side: their names are hashed and their values read at once.
+"""Lanes: plain features side by side, whose names are hashed and values read many at a time.
 
-A kernel puts what it finds at an address, one lane for each feature; LLVM makes the loops here work
-on several lanes in one instruction.
+A kernel puts the bytes of each feature into a lane of its own, at an address; LLVM compiles the
+loops here to instructions that work on several lanes at once.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ from dwindle.jit.compile import helper, inlined
 from dwindle.jit.intrinsics import put_word, singles, word, words
 
 LANES = 128
-_TOGETHER = 16  # lanes are always read by so many, of which the last may be idle
+_TOGETHER = 16  # lanes are always read in groups of this size; the last ones may be unused
 
-# Where the words of a lane stand, from the address of its first on: those of its name (see
+# Offsets of the words of a lane from the address of its first: those of its name (see
 # `fresh_state`, `long_state` and `ended`), then those of its value.
 STATE, LAST, TAIL, LENGTH, LOW, HIGH, VALUE_LENGTH, SIZE = range(0, 8 * 8 * LANES, 8 * LANES)
 
@@ -56,32 +56,26 @@ def put_no_value(lane: int) -> None:
 
 
 @inlined
-def name_length(lanes: int, f: int) -> int:
-    """Return how many bytes the name in lane f has."""
-    return int64(word(lanes + LENGTH + 8 * f))
-
-
-@inlined
-def token_length(lanes: int, f: int) -> int:
-    """Return how many bytes ``name:value`` in lane f has."""
-    return name_length(lanes, f) + int64(word(lanes + VALUE_LENGTH + 8 * f)) + 1
+def token_length(lane: int) -> int:
+    """Return how many bytes the ``name:value`` in a lane has."""
+    return int64(word(lane + LENGTH) + word(lane + VALUE_LENGTH)) + 1
 
 
 @helper
 def is_plain(value: Any) -> bool:
-    """Whether a value is neither 0 nor infinite nor nan."""
+    """Tell whether a value is neither 0 nor infinite nor nan."""
     return float32(0.0) < abs(value) <= _LARGEST
 
 
 @helper
 def _whole(n: int) -> int:
-    """So many lanes are read where n are wanted."""
+    """Round n up to whole groups of lanes."""
     return (n + _TOGETHER - 1) // _TOGETHER * _TOGETHER
 
 
 @helper
 def put_keys(lanes: int, n: int, key: int) -> None:
-    """The keys of n features stand at address ``key``, and whatever after them."""
+    """Write the keys of n features at address ``key``; up to a group after them is overwritten."""
     n = _whole(n)
     state, last = carray(words(lanes + STATE), n), carray(words(lanes + LAST), n)
     tail, length = carray(words(lanes + TAIL), n), carray(words(lanes + LENGTH), n)
@@ -92,7 +86,7 @@ def put_keys(lanes: int, n: int, key: int) -> None:
 
 @helper
 def put_ones(n: int, x: int) -> None:
-    """The values of n features without one stand at address ``x``, and whatever after them."""
+    """Write the value 1 of n features at address ``x``; up to a group after them is overwritten."""
     n = _whole(n)
     values = carray(singles(x), n)
     for f in range(uint64(n)):
@@ -101,9 +95,10 @@ def put_ones(n: int, x: int) -> None:
 
 @helper
 def put_values(lanes: int, n: int, longest: int, x: int) -> bool:
-    """The values of n features stand at address ``x``, and whatever after them: nan if not plain.
+    """Write the values of n features at address ``x``, nan for one that is not a plain number.
 
-    The ``longest`` has so many bytes. Returns whether some is not plain, or 0.
+    ``longest`` is the length of the longest in bytes. Up to a group after them is overwritten.
+    Returns whether some value is 0 or nan.
     """
     whole = _whole(n)
     low, high = carray(words(lanes + LOW), whole), carray(words(lanes + HIGH), whole)
@@ -136,6 +131,6 @@ def apply_namespace(
         is_odd |= not is_plain(values[f])
         if seed == DEFAULT_SEED:
             name = int64(word(place + 8 * f))
-            own = short_integer(text, name, name + name_length(lane, f))
+            own = short_integer(text, name, name + int64(word(lane + LENGTH + 8 * f)))
             keys[f] = keys[f] if own == NOT_A_KEY else own
     return is_odd
