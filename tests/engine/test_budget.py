@@ -108,7 +108,7 @@ def taken_from(learner):
 
     Other steps before which it is swept have none.
     """
-    taken, cut, sweep = defaultdict(set), learner.table.cut, learner.table.sweep
+    taken, cut, sweep = defaultdict(set), learner.table.evict, learner.table.sweep
 
     def swept(*least):
         sweep(*least)
@@ -119,7 +119,7 @@ def taken_from(learner):
         cut(most)
         taken[learner.n_steps] |= before - set(learner.weights())
 
-    learner.table.cut, learner.table.sweep = recorded, swept
+    learner.table.evict, learner.table.sweep = recorded, swept
     return taken
 
 
@@ -229,13 +229,13 @@ def test_what_tells_something_stays_while_the_rest_comes_and_goes(update):
 def test_a_cut_leaves_four_fifths_of_the_budget(update, gravity):
     for rate in (0.02, 0.3):
         learner = budgeted(update, gravity, 400, rate)
-        left, cut = [], learner.table.cut
+        left, cut = [], learner.table.evict
 
         def recorded(most, cut=cut, left=left, learner=learner):
             cut(most)
             left.append(learner.table.used)
 
-        learner.table.cut = recorded
+        learner.table.evict = recorded
         learner.learn(batch_of(wide(3, n_features=20_000, n_examples=3000)))
         assert len(left) > 3
         assert min(left) > 0.7 * 400 * 0.8

@@ -26,7 +26,7 @@ def test_what_averages_gradients_loses_what_told_little_seldom_and_long_ago(
     update, every, seed, max_live
 ):
     learner = budgeted(update, 1e-3, max_live, 0.3, every)
-    times, last, cut = Counter(), {}, learner.table.cut
+    times, last, cut = Counter(), {}, learner.table.evict
 
     def checked(most):
         before = energies(learner)
@@ -41,7 +41,7 @@ def test_what_averages_gradients_loses_what_told_little_seldom_and_long_ago(
         for key in gone:
             del times[key], last[key]
 
-    learner.table.cut = checked
+    learner.table.evict = checked
     for example in wide(seed, n_features=300):
         batch = batch_of([example])
         learner.learn(batch)
