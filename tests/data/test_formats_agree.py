@@ -19,7 +19,7 @@ from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.convert import convert
 from dwindle.runs.train import TrainSettings, train
-from helpers.compressed import COMPRESSED
+from helpers.compression import COMPRESSED
 
 N = 400
 

@@ -19,7 +19,7 @@ from dwindle._base.errors import DataError
 from dwindle.data.stream import Position, ReadOptions, read, size
 from dwindle.data.text.scan import size_of
 from dwindle.runs.train import TrainSettings, train
-from helpers.compressed import COMPRESSED
+from helpers.compression import COMPRESSED
 
 TEXT = b"".join(b"%d | a:%d b%d\n" % (1 - 2 * (i % 2), i, i * i) for i in range(5000))
 ROWS = pa.table({"label": [1.0, -1.0] * 2000, "a": range(4000), "b": ["x", "y"] * 2000})

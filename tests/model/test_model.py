@@ -12,7 +12,7 @@ from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Trunca
 from dwindle.model.model import Model, heaviest_first, load_checkpoint, save_checkpoint
 from helpers.effort import few_examples
 from helpers.ingredients import SCHEDULES, over_ingredients
-from helpers.streams import batch_of, cut, seeds, stream
+from helpers.random_streams import batch_of, cut, seeds, stream
 
 
 def trained(seed=0, **settings):

@@ -12,7 +12,7 @@ from dwindle.model.model import Model
 from dwindle.runs.predict import evaluate
 from dwindle.runs.train import TrainSettings, train
 from helpers.commands import dwindle
-from helpers.repeated import OVERFIT, TEXTS, bits, fitted, rows, vw_text
+from helpers.multi_pass_data import OVERFIT, TEXTS, bits, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
 TEXT = vw_text(list(rows()))

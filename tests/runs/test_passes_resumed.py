@@ -12,8 +12,8 @@ from dwindle import DataError
 from dwindle.data.stream import ReadOptions
 from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.commands import dwindle, signalled
-from helpers.repeated import OVERFIT, rows, vw_text
-from helpers.stopping import stopped_after
+from helpers.multi_pass_data import OVERFIT, rows, vw_text
+from helpers.stop_after import stopped_after
 
 pytestmark = pytest.mark.usefixtures("temporary")
 TEXT = vw_text(list(rows()))

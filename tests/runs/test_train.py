@@ -15,8 +15,8 @@ from dwindle.model.model import Model
 from dwindle.runs.progress import Progress
 from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.commands import dwindle
-from helpers.compressed import COMPRESSED
-from helpers.telling import SETTINGS, fitted, lines
+from helpers.compression import COMPRESSED
+from helpers.training_text import SETTINGS, fitted, lines
 
 TEXT = lines().encode()
 

@@ -11,7 +11,7 @@ from dwindle.data.stream import ReadOptions
 from dwindle.runs.progress import Progress
 from dwindle.runs.train import TrainSettings, train
 from helpers.commands import dwindle
-from helpers.telling import fitted, lines
+from helpers.training_text import fitted, lines
 
 TEXT = lines().encode()
 

@@ -10,8 +10,8 @@ from dwindle.data.stream import ReadOptions
 from dwindle.model.model import Model
 from dwindle.runs.train import Interrupted, TrainSettings, train
 from helpers.commands import dwindle, signalled
-from helpers.stopping import stopped_after
-from helpers.telling import SETTINGS, fitted, lines
+from helpers.stop_after import stopped_after
+from helpers.training_text import SETTINGS, fitted, lines
 
 TEXT = lines().encode()
 
