@@ -132,7 +132,7 @@ def test_on_a_terminal_the_table_stays_and_a_bar_below_it_goes(data, model, tmp_
     assert shown.end() == 0
     size = data.stat().st_size / 1e6
     plain = ESCAPE.sub("", shown.written)
-    assert re.search(rf"━ +100% +{size:.1f}/{size:.1f} MB +[0-9,]+ examples/s 0:00:00 left", plain)
+    assert re.search(rf"━ +100% +{size:.1f}/{size:.1f} MB +[0-9,]+ examples/s +0:00:00 left", plain)
     assert all(len(line) < columns for line in re.split("[\r\n]", plain) if "━" in line)
     left = left_on(shown.written)
     assert not any("━" in line for line in left)
