@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 
-from helpers.converted import RICH
+from helpers.conversion import RICH
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import reference
 from dwindle import Learner, NoShrinkage, Plain, Rounding, Squared, Subgradient, Truncation
 from dwindle.algorithm.shrinkage import path_sum, shrink
-from helpers.streams import batch_of, seeds, stream
+from helpers.random_streams import batch_of, seeds, stream
 
 weights = st.floats(-10, 10)
 pulls = st.floats(0, 5)

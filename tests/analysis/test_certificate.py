@@ -23,7 +23,7 @@ from dwindle import (
     certify,
 )
 from helpers.ingredients import LOSSES, pulls_of
-from helpers.streams import batch_of, cut, seeds, stream
+from helpers.random_streams import batch_of, cut, seeds, stream
 
 BOUNDED = [loss for loss in LOSSES if hasattr(loss.loss, "slope_bound")]
 bounded = pytest.mark.parametrize("loss", BOUNDED, ids=lambda loss: str(loss.loss))

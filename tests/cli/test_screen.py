@@ -86,8 +86,8 @@ def data(tmp_path_factory):
 
 @pytest.mark.slow
 def test_that_code_is_compiled_is_told_when_it_is(tmp_path):
-    data, cache = tmp_path / "train.vw", tmp_path / "cache"
-    data.write_text("1 | a\n-1 | b\n")
+    data, cache = tmp_path / "train.svm", tmp_path / "cache"  # its reader is compiled soonest
+    data.write_text("1 1:1\n-1 2:1\n")
 
     def told(*options):
         command = "train", data, "--model", tmp_path / "m", *options

@@ -20,7 +20,7 @@ from dwindle.model.model import Model
 from dwindle.runs.convert import convert
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
-from helpers.compressed import COMPRESSED
+from helpers.compression import COMPRESSED
 
 N = 400
 

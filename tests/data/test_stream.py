@@ -22,7 +22,7 @@ from dwindle.data.stream import read
 from dwindle.data.text.scan import size_of
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
-from helpers.compressed import COMPRESSED
+from helpers.compression import COMPRESSED
 from helpers.observing import heard
 
 TEXT = b"".join(b"%d | a:%d b%d\n" % (1 - 2 * (i % 2), i, i * i) for i in range(5000))

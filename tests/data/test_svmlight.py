@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dwindle.data.formats import svmlight
 from dwindle.data.formats.block import Block
 from helpers import reference_parsers as reference
-from helpers.damaged import anything
+from helpers.damaged_text import anything
 
 
 def block(data, line=1):

@@ -18,7 +18,7 @@ from helpers.ingredients import (
     rates_of,
     sign,
 )
-from helpers.streams import batch_of, cut, seeds, stream
+from helpers.random_streams import batch_of, cut, seeds, stream
 
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))
 shrinkages = pytest.mark.parametrize("shrinkage", SHRINKAGES, ids=lambda pair: str(pair[0]))

@@ -37,13 +37,13 @@ from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
-from helpers.budgeted import LOGISTIC, budgeted, wide
+from helpers.budget_learners import LOGISTIC, budgeted, wide
 from helpers.commands import dwindle
 from helpers.effort import few_examples
 from helpers.ingredients import UPDATES, pulls_of, rates_of
 from helpers.observing import heard
-from helpers.stopping import stopped_after
-from helpers.streams import batch_of, cut, seeds
+from helpers.random_streams import batch_of, cut, seeds
+from helpers.stop_after import stopped_after
 
 PULLED = [(update, 0.0) for update, _ in UPDATES]
 AVERAGED = [(FTRL(), 0.02), (RDA(), 1e-3)]

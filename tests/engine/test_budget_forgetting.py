@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dwindle import FTRL, RDA, Batch
-from helpers.budgeted import budgeted, wide
-from helpers.streams import batch_of, seeds
+from helpers.budget_learners import budgeted, wide
+from helpers.random_streams import batch_of, seeds
 
 
 def energies(learner):

@@ -26,7 +26,7 @@ from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model
 from dwindle.runs.metrics import auc
 from helpers.ingredients import LOSSES
-from helpers.streams import batch_of, cut, stream
+from helpers.random_streams import batch_of, cut, stream
 
 UPDATES = [FTRL(), FTRL(beta=0.25), RDA(), RDA(beta=0.25)]
 updates = pytest.mark.parametrize("update", UPDATES, ids=str)

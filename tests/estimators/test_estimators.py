@@ -20,7 +20,7 @@ from dwindle import (
     TruncatedGradientRegressor,
     Truncation,
 )
-from helpers.tabular import data, in_order, numbers, same
+from helpers.matrices import data, in_order, numbers, same
 
 # The same weights in any batching.
 

@@ -12,7 +12,7 @@ from dwindle import DataError, TruncatedGradientClassifier, TruncatedGradientReg
 from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
 from helpers import commands
-from helpers.tabular import data, in_order, numbers, same
+from helpers.matrices import data, in_order, numbers, same
 
 
 def svmlight(tmp_path, n=1500, classes=2):

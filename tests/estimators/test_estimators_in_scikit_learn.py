@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dwindle
 from dwindle import TruncatedGradientClassifier, TruncatedGradientRegressor
-from helpers.tabular import data, in_order, same
+from helpers.matrices import data, in_order, same
 
 ORDER = (
     "an online learner takes one step an example, in the order given: a step of weight 2 is not two "

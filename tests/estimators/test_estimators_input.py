@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, load_npz, save_npz
 import dwindle
 from dwindle import Batch, DataError, Learner, Logistic, Truncation
 from helpers.compiled import signatures
-from helpers.tabular import data, in_order, same
+from helpers.matrices import data, in_order, same
 
 FORMS = {
     "csr": lambda x: x,

@@ -17,7 +17,7 @@ from dwindle import (
     Truncation,
 )
 from dwindle.cli.train import command as train_command
-from helpers.tabular import data, in_order, numbers, same
+from helpers.matrices import data, in_order, numbers, same
 
 # A stream comes as it comes; on the command line, --holdout alone stops early.
 ONLY_HERE = {"shuffle", "random_state", "early_stopping", "holdout", "verbose"}

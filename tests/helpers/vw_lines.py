@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dwindle.data.formats.block import Block
 from dwindle.data.formats.vw import parser as vw
 from helpers import reference_parsers as reference
-from helpers.damaged import anything
+from helpers.damaged_text import anything
 
 
 def block(data, line=1):

@@ -61,10 +61,9 @@ def test_importing_dwindle_imports_no_numba(tmp_path):
 def test_a_second_process_compiles_nothing(tmp_path):
     code = """
         from dwindle import *
-        for update in (Plain(), Adaptive()):
-            learner = Learner(Hinge(), Truncation(1e-3), update, 0.1)
-            learner.learn_one({"a": 1}, 1), learner.predict_one({"a": 1}), learner.sweep()
-            learner.weights()
+        learner = Learner(Hinge(), Truncation(1e-3), Adaptive(), 0.1)
+        learner.learn_one({"a": 1}, 1), learner.predict_one({"a": 1}), learner.sweep()
+        learner.weights()
     """
     code = textwrap.dedent(code) + textwrap.dedent(COMPILED)
     misses, _ = map(int, run(code, cache=tmp_path).split())

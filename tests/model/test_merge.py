@@ -15,9 +15,9 @@ from dwindle.model.model import Model, save_models
 from dwindle.runs.evaluate import evaluate
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
-from helpers import commands, planted
+from helpers import commands, planted_data
 
-EXAMPLES = planted.rows(3000)
+EXAMPLES = planted_data.rows(3000)
 
 
 def dwindle(*words):
@@ -30,11 +30,11 @@ def shards(tmp_path):
     paths = []
     for k in range(3):
         data = tmp_path / f"part{k}.svm"
-        data.write_text(planted.svmlight(EXAMPLES[800 * k : 800 * (k + 1)]))
+        data.write_text(planted_data.svmlight(EXAMPLES[800 * k : 800 * (k + 1)]))
         train([str(data)], tmp_path / f"part{k}.parquet", TrainSettings(shrinkage=Truncation(1e-4)))
         paths.append(str(tmp_path / f"part{k}.parquet"))
     test = tmp_path / "test.svm"
-    test.write_text(planted.svmlight(EXAMPLES[2400:]))
+    test.write_text(planted_data.svmlight(EXAMPLES[2400:]))
     return paths, str(test)
 
 
@@ -110,7 +110,7 @@ def test_the_model_of_all_parts_predicts_as_well_as_one_that_saw_them_all(shards
     done = merge(paths, tmp_path / "all.parquet")
     assert (done.parts, done.examples) == (3, 2400)
     whole = tmp_path / "whole.svm"
-    whole.write_text(planted.svmlight(EXAMPLES[:2400]))
+    whole.write_text(planted_data.svmlight(EXAMPLES[:2400]))
     train([str(whole)], tmp_path / "whole.parquet", TrainSettings(shrinkage=Truncation(1e-4)))
     auc = {
         name: evaluate(tmp_path / f"{name}.parquet", [test])["auc"]

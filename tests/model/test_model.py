@@ -22,7 +22,7 @@ from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model, heaviest_first
 from helpers.effort import few_examples
 from helpers.ingredients import SCHEDULES, over_ingredients
-from helpers.streams import batch_of, cut, seeds, stream
+from helpers.random_streams import batch_of, cut, seeds, stream
 
 
 def trained(seed=0, **settings):

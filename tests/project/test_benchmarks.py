@@ -16,8 +16,10 @@ from benchmarks.rcv1 import packed_by
 from benchmarks.results import MET, NOT_MET, WORK_ALONE, Figure, Found, Row, about, as_json, verdict
 from benchmarks.side_by_side import Spread, interleaved, ratio
 from dwindle.data.stream import read
+from helpers.effort import FULL
 
 ROOT = Path(__file__).parents[2]
+LONG = () if FULL else ("wide",)  # half a minute even in small
 FIGURES = [
     Figure("text", bars.FASTER_THAN_VW, Spread(6, 5, 7), 9),
     Figure("cached", bars.FASTER_THAN_VW, Spread(6, 5, 7), 9),
@@ -61,7 +63,7 @@ def test_an_unknown_workload_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in WORKLOADS if name != "start"])
+@pytest.mark.parametrize("name", [name for name in WORKLOADS if name not in {"start", *LONG}])
 def test_each_workload_runs(name, tmp_path):
     results = tmp_path / "results.json"
     done = run(name, json=results, folder=tmp_path)

@@ -8,7 +8,7 @@ import pytest
 from experiments import figures, page
 from experiments.claims import CLAIMS
 from experiments.findings import DIFFERS
-from helpers.results import FULL, QUICK
+from helpers.experiment_results import FULL, QUICK
 
 
 def committed():

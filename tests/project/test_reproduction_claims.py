@@ -5,7 +5,7 @@ import pytest
 from experiments.claims import CLAIMS
 from experiments.findings import DIFFERS, HOLDS, STRONGER
 from experiments.measures import LASSO, ROUNDING, SUBGRADIENT, THETA_IS_G, TRUNCATION, Line
-from helpers.results import line_of, only
+from helpers.experiment_results import line_of, only
 
 FIND = {claim.key: claim.find for claim in CLAIMS}
 

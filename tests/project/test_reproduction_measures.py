@@ -20,7 +20,7 @@ from experiments.measures import (
     mean_level,
     spread,
 )
-from helpers.results import FULL, QUICK, line_of, only
+from helpers.experiment_results import FULL, QUICK, line_of, only
 
 
 def test_the_envelope_is_the_best_auc_with_at_most_so_many_features():

@@ -30,7 +30,7 @@ from dwindle.features.keys import key_of
 from dwindle.features.names import split
 from dwindle.runs import convert as converting
 from dwindle.runs.convert import convert
-from helpers.converted import PLAIN, RICH, dwindle, examples
+from helpers.conversion import PLAIN, RICH, dwindle, examples
 
 
 @pytest.fixture

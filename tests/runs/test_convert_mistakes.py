@@ -6,7 +6,7 @@ import pytest
 
 from dwindle import DataError
 from dwindle.runs.convert import convert
-from helpers.converted import dwindle, examples
+from helpers.conversion import dwindle, examples
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from dwindle.data.stream import read
 from dwindle.features.keys import key_of
 from dwindle.model.model import Model
 from helpers.commands import command, dwindle
-from helpers.compressed import COMPRESSED
-from helpers.repeated import SHRINKAGE, SMALL, TEXTS, bits, fitted, rows, vw_text
+from helpers.compression import COMPRESSED
+from helpers.multi_pass_data import SHRINKAGE, SMALL, TEXTS, bits, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
 TEXT = vw_text(list(rows()))

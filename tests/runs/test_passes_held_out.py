@@ -13,8 +13,8 @@ from dwindle.runs.evaluate import evaluate
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle
+from helpers.multi_pass_data import OVERFIT, TEXTS, bits, fitted, rows, vw_text
 from helpers.observing import heard
-from helpers.repeated import OVERFIT, TEXTS, bits, fitted, rows, vw_text
 
 pytestmark = pytest.mark.usefixtures("temporary")
 TEXT = vw_text(list(rows()))

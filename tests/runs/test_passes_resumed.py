@@ -14,9 +14,9 @@ from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle, signalled
+from helpers.multi_pass_data import OVERFIT, rows, vw_text
 from helpers.observing import heard
-from helpers.repeated import OVERFIT, rows, vw_text
-from helpers.stopping import stopped_after
+from helpers.stop_after import stopped_after
 
 pytestmark = pytest.mark.usefixtures("temporary")
 TEXT = vw_text(list(rows()))

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from dwindle import Learner
 from dwindle.model.model import Model
 from helpers.commands import dwindle
-from helpers.telling import fitted, lines
+from helpers.training_text import fitted, lines
 
 UMASK = os.umask(0o022)
 os.umask(UMASK)

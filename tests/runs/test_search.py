@@ -14,11 +14,11 @@ from dwindle.runs.metrics import METRICS, accuracy, auc
 from dwindle.runs.observer import Stopped
 from dwindle.runs.tune.grid import Grid, Setting, completed
 from dwindle.runs.tune.search import Found, Score, Search, good, trained
-from helpers import planted
+from helpers import planted_data
 from helpers.observing import heard
 
-CLASSES = planted.rows()
-NUMBERS = planted.rows(classes=False)
+CLASSES = planted_data.rows()
+NUMBERS = planted_data.rows(classes=False)
 SMALL = Grid(
     learning_rate=(0.1, 0.5), pass_decay=(0.5,), gravity=(0.0, 3e-3, 1e-2, 3e-2), passes=(1, 3)
 )
@@ -28,7 +28,7 @@ def batches(examples=CLASSES, sizes=(250, 50, 300), importance=None):
     """Cut where folds do not begin anew."""
     bounds = [0, *np.cumsum(sizes)]
     return [
-        planted.batch_of(examples[a:b], None if importance is None else importance[a:b])
+        planted_data.batch_of(examples[a:b], None if importance is None else importance[a:b])
         for a, b in itertools.pairwise(bounds)
     ]
 
@@ -46,8 +46,8 @@ def test_the_planted_features_are_found_and_few_others(loss, examples):
     found = Search(loss, grid, folds=5).run(batches(examples), jobs=2)
     learner = trained(batches(examples), found.chosen.setting, loss)
     kept = {int(name) for name in learner.weights()}
-    assert kept >= set(range(len(planted.WEIGHTS)))
-    assert len(kept) <= 2 * len(planted.WEIGHTS)
+    assert kept >= set(range(len(planted_data.WEIGHTS)))
+    assert len(kept) <= 2 * len(planted_data.WEIGHTS)
     assert found.dense.kept == 40
 
 
@@ -71,11 +71,11 @@ def leave_out(examples, setting, loss, folds, fold, keep=None):
     held = [e for i, e in enumerate(examples) if i % folds == fold]
     learner = setting.learner(loss)
     for _ in range(setting.passes):
-        learner.learn(planted.batch_of(seen))
+        learner.learn(planted_data.batch_of(seen))
         learner.next_pass()
     learner.cooldown(setting.cooldown)
     model = Model.of(learner).heaviest(keep)
-    p = model.predict(planted.batch_of(held))
+    p = model.predict(planted_data.batch_of(held))
     return p, np.array([y for y, _, _ in held], np.float32), len(model)
 
 
@@ -121,10 +121,10 @@ def test_weighted_and_unlabelled_examples_count_as_they_weigh():
             learner = score.setting.learner(Logistic())
             for i, (example, w) in enumerate(zip(CLASSES, weight, strict=True)):
                 if i % 3 != fold and w:
-                    learner.learn(planted.batch_of([example], [w]))
+                    learner.learn(planted_data.batch_of([example], [w]))
             learner.next_pass()
             learner.cooldown(score.setting.cooldown)
-            p = learner.predict(planted.batch_of(CLASSES))
+            p = learner.predict(planted_data.batch_of(CLASSES))
             for i in range(fold, len(CLASSES), 3):
                 right += weight[i] * ((p[i] > 0) == (CLASSES[i][0] > 0))
                 total += weight[i]
@@ -310,12 +310,12 @@ def test_what_no_search_could_use_is_refused_by_name(wrong, said):
 
 
 def test_too_few_examples_for_the_folds_are_told():
-    few = [planted.batch_of(CLASSES[:4])]
+    few = [planted_data.batch_of(CLASSES[:4])]
     with pytest.raises(DataError, match="there are 4 examples, too few for 10 folds"):
         Search(Logistic(), SMALL).run(few)
     weight = [0.0 if i % 3 == 1 else 1.0 for i in range(12)]
     with pytest.raises(DataError, match="fold 1 has no labelled examples: take fewer folds"):
-        Search(Logistic(), SMALL, folds=3).run([planted.batch_of(CLASSES[:12], weight)])
+        Search(Logistic(), SMALL, folds=3).run([planted_data.batch_of(CLASSES[:12], weight)])
 
 
 def test_folds_of_one_class_have_no_auc_and_the_others_do():

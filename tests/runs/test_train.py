@@ -18,9 +18,9 @@ from dwindle.runs.progress import Progress
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle
-from helpers.compressed import COMPRESSED
+from helpers.compression import COMPRESSED
 from helpers.observing import heard
-from helpers.telling import SETTINGS, fitted, lines
+from helpers.training_text import SETTINGS, fitted, lines
 
 TEXT = lines().encode()
 

@@ -12,7 +12,7 @@ from dwindle.runs.progress import Progress
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle
-from helpers.telling import fitted, lines
+from helpers.training_text import fitted, lines
 
 TEXT = lines().encode()
 

@@ -13,8 +13,8 @@ from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle, signalled
 from helpers.observing import heard
-from helpers.stopping import stopped_after
-from helpers.telling import SETTINGS, fitted, lines
+from helpers.stop_after import stopped_after
+from helpers.training_text import SETTINGS, fitted, lines
 
 TEXT = lines().encode()
 

@@ -14,24 +14,28 @@ from dwindle.cli.train import command as train_command
 from dwindle.model.model import Model
 from dwindle.runs.tune.grid import Setting
 from dwindle.runs.tune.tune import Tuned, TuneSettings, tune
-from helpers import planted
-from helpers.tuned import EXAMPLES, FAST, GRID, RUNS, command_in, dwindle
+from helpers import planted_data
+from helpers.small_searches import EXAMPLES, FAST, GRID, RUNS, command_in, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")
-TEXT = planted.vw(EXAMPLES).encode()
+TEXT = planted_data.vw(EXAMPLES).encode()
 
 
 @pytest.mark.parametrize(
     ("name", "text", "options"),
     [
-        ("a b.vw", planted.vw(EXAMPLES), ["--ignore", "nothing", "--update", "adaptive,plain"]),
-        ("a.svm", planted.svmlight(EXAMPLES), ["--keep", "7", "--truncate-every", "1,20"]),
+        (
+            "a b.vw",
+            planted_data.vw(EXAMPLES),
+            ["--ignore", "nothing", "--update", "adaptive,plain"],
+        ),
+        ("a.svm", planted_data.svmlight(EXAMPLES), ["--keep", "7", "--truncate-every", "1,20"]),
         (
             "a.csv",
-            planted.csv(EXAMPLES).replace("label", "y", 1),
+            planted_data.csv(EXAMPLES).replace("label", "y", 1),
             ["--label-column", "y", "--loss", "squared", "--threshold", "0.5,inf"],
         ),
-        ("noname", planted.svmlight(EXAMPLES), ["--format", "svmlight", "--metric", "auc"]),
+        ("noname", planted_data.svmlight(EXAMPLES), ["--format", "svmlight", "--metric", "auc"]),
     ],
     ids=["vw", "svmlight", "csv", "said"],
 )
@@ -61,7 +65,7 @@ def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
 def test_the_planted_features_are_kept_with_their_names(data, tmp_path):
     dwindle("tune", data, "-m", tmp_path / "m", "--learning-rate", "0.3,1", "--passes", "1,3,10", "--folds", "5", "-q")  # fmt: skip
     names = set(Model.load(tmp_path / "m").weights())
-    assert names >= {f"f^w{j}" for j in range(len(planted.WEIGHTS))}
+    assert names >= {f"f^w{j}" for j in range(len(planted_data.WEIGHTS))}
     assert len(names) < 12
 
 
@@ -98,7 +102,7 @@ def test_one_feature_is_not_features(data, tmp_path):
 
 
 def test_what_diverged_is_null_in_json(tmp_path):
-    (tmp_path / "a.svm").write_text(planted.svmlight(planted.rows(300, classes=False)))
+    (tmp_path / "a.svm").write_text(planted_data.svmlight(planted_data.rows(300, classes=False)))
     plain = ("--update", "plain", "--learning-rate", "0.01,50", "--passes", "1", "--gravity", "0")
     done = dwindle("tune", tmp_path / "a.svm", "-m", tmp_path / "m", "--json", *plain)
     *scores, choice, _ = map(json.loads, done.stdout.splitlines())

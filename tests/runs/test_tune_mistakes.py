@@ -8,11 +8,11 @@ import pytest
 from dwindle import DataError
 from dwindle.model.model import Model
 from dwindle.runs.tune.tune import TuneSettings, tune
-from helpers import planted
-from helpers.tuned import EXAMPLES, FAST, GRID, command_in, dwindle
+from helpers import planted_data
+from helpers.small_searches import EXAMPLES, FAST, GRID, command_in, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")
-TEXT = planted.vw(EXAMPLES).encode()
+TEXT = planted_data.vw(EXAMPLES).encode()
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_bad_usage_is_told_in_one_line(data, tmp_path, monkeypatch, wrong, said)
 
 
 def test_numbers_have_no_accuracy_and_the_first_labels_decide(tmp_path):
-    (tmp_path / "a.svm").write_text(planted.svmlight(planted.rows(300, classes=False)))
+    (tmp_path / "a.svm").write_text(planted_data.svmlight(planted_data.rows(300, classes=False)))
     done = dwindle(
         "tune", tmp_path / "a.svm", "-m", tmp_path / "m", "--metric", "accuracy", check=False
     )
@@ -112,7 +112,7 @@ def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text,
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     # What is wrong is mended, and nothing of the first attempt is in the way.
-    (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
+    (tmp_path / "a.vw").write_text(planted_data.vw(EXAMPLES))
     dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST, "-q")
 
 
@@ -123,7 +123,7 @@ def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
     said = "dwindle: all labels are the same: there is nothing to tell apart"
     assert done.stderr.splitlines().count(said) == 1
     assert len(Model.load(tmp_path / "m")) <= 2
-    (tmp_path / "a.vw").write_text(planted.vw(EXAMPLES))
+    (tmp_path / "a.vw").write_text(planted_data.vw(EXAMPLES))
     assert said not in dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST).stderr
 
 

@@ -12,12 +12,12 @@ from dwindle import DataError
 from dwindle._base.text import counted
 from dwindle.runs.observer import Stopped
 from dwindle.runs.tune.tune import TuneSettings, tune
-from helpers import planted
+from helpers import planted_data
 from helpers.observing import heard
-from helpers.tuned import EXAMPLES, FAST, GRID, RUNS, dwindle
+from helpers.small_searches import EXAMPLES, FAST, GRID, RUNS, dwindle
 
 pytestmark = pytest.mark.usefixtures("signals_as_before")
-TEXT = planted.vw(EXAMPLES).encode()
+TEXT = planted_data.vw(EXAMPLES).encode()
 
 
 def test_who_asks_again_a_moment_later_does_not_wait():
@@ -138,7 +138,7 @@ def halted(data, model):
 def test_other_data_and_other_settings_are_refused_while_something_is_unfinished(data, tmp_path):
     halted(data, tmp_path / "m")
     other = tmp_path / "other.vw"
-    other.write_text(planted.vw(planted.rows(300, seed=1)))
+    other.write_text(planted_data.vw(planted_data.rows(300, seed=1)))
     before = (tmp_path / "m.tuning").read_bytes()
     for args in (
         ("tune", other, *FAST),

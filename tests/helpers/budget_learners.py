@@ -2,7 +2,7 @@
 
 from dwindle import Learner, Truncation
 from helpers.ingredients import LOSSES
-from helpers.streams import stream
+from helpers.random_streams import stream
 
 LOGISTIC = LOSSES[1]
 
