@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dwindle import FTRL, RDA, Adaptive, Averaged, Batch, Learner, Logistic, Plain, Truncation
-from dwindle.engine.learn_one import One
-from dwindle.engine.name_table import Names
+from dwindle.engine.learn_one import FastPath
+from dwindle.engine.name_table import NameTable
 from dwindle.engine.table import Table
 
 
@@ -76,11 +76,11 @@ def test_an_interrupt_leaves_a_learner_that_knows_how_far_it_is(monkeypatch, n):
 @pytest.mark.parametrize(
     ("owner", "name", "n"),
     [
-        (One, "laid", 7),
+        (FastPath, "packed", 7),
         (Learner, "_make_way", 2),
         (Table, "make_room", 1),
         (Table, "sweep", 1),
-        (Names, "expect", 1),
+        (NameTable, "expect", 1),
     ],
 )
 def test_an_interrupt_between_examples_leaves_no_half_learned_one(monkeypatch, owner, name, n):
