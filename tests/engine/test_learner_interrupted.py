@@ -60,7 +60,7 @@ def test_an_interrupt_leaves_a_learner_that_knows_how_far_it_is(monkeypatch, n):
     learner, other = (Learner(Logistic(), Truncation(1e-3), Plain(), 0.1) for _ in range(2))
     for each in (learner, other):
         each.learn(batch.rows(0, 10))
-    interrupt_before(monkeypatch, learner, "_learn", n)  # while the kernel runs
+    interrupt_before(monkeypatch, learner, "_learn_from", n)  # while the kernel runs
     with pytest.raises(KeyboardInterrupt):
         learner.learn(batch.rows(10, n_examples))
     monkeypatch.undo()
@@ -77,7 +77,7 @@ def test_an_interrupt_leaves_a_learner_that_knows_how_far_it_is(monkeypatch, n):
     ("owner", "name", "n"),
     [
         (FastPath, "packed", 7),
-        (Learner, "_make_way", 2),
+        (Learner, "_make_room", 2),
         (Table, "make_room", 1),
         (Table, "sweep", 1),
         (NameTable, "expect", 1),
