@@ -303,10 +303,10 @@ def test_the_command_line_keeps_a_budget_and_says_what_it_came_to(clicks, tmp_pa
     free, within = (run(*with_products, "--json", *budget) for budget in ((), ("--max-live", 9000)))
     assert free["peak_live"] > 300_000
     assert within["peak_live"] <= 9000
-    assert within["settled"]["gravity"] > 0 == len(free["settled"])
+    assert within["eviction_report"]["gravity"] > 0 == len(free["eviction_report"])
     forgetting = run(*with_products, "--json", "--max-live", 9000, "--update", "ftrl", "-g", 3)
     assert forgetting["peak_live"] <= 9000
-    assert 0 < forgetting["settled"]["absence"] < 3000  # the steps there were
+    assert 0 < forgetting["eviction_report"]["absence"] < 3000  # the steps there were
 
 
 def test_a_run_within_a_budget_is_stopped_and_resumed_to_the_bit(clicks, tmp_path):

@@ -252,11 +252,11 @@ def test_settings_that_only_a_newer_dwindle_knows_are_refused_with_a_sentence(tm
 
 def test_a_model_of_a_class_that_is_not_imported_predicts_and_says_so_when_it_is_needed(tmp_path):
     model = Model.of(trained())
-    model.settings["loss"] = {"Own": {"width": 2.0}}
+    model.settings["loss"] = {"NeverImported": {"width": 2.0}}
     model.save(tmp_path / "m.parquet")
     back = Model.load(tmp_path / "m.parquet")
     assert back.weights() == model.weights()
-    with pytest.raises(DataError, match="class Own is not known: import the module"):
+    with pytest.raises(DataError, match="class NeverImported is not known: import the module"):
         _ = back.loss
 
 

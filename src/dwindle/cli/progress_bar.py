@@ -52,13 +52,12 @@ class Bar:
 
     def place(self, position: Position) -> None:
         """Show how much of the data has been read."""
-        self._show("data", self._of_data(position))
+        self._show("data", self._of_data(position), position.total)
         seconds = time.monotonic() - self._begin
         speed = f"{position.examples / seconds:,.0f} examples/s" if position.examples else ""
         self._progress.update(
             self._task,
             completed=position.done,
-            total=position.total,
             count=f"{position.examples:,} examples",
             speed=speed,
             place=f"pass {position.pass_number}/{position.passes}",
@@ -67,20 +66,20 @@ class Bar:
 
     def runs(self, done: int, total: int) -> None:
         """Show how many runs of a search are made."""
-        self._show("runs", _OF_RUNS)
-        self._progress.update(self._task, completed=done, total=total)
+        self._show("runs", _OF_RUNS, total)
+        self._progress.update(self._task, completed=done, refresh=done == total)
         self._progress.start()
 
     def close(self) -> None:
         """Take the bar away."""
         self._progress.stop()
 
-    def _show(self, what: str, columns: tuple[ProgressColumn, ...]) -> None:
+    def _show(self, what: str, columns: tuple[ProgressColumn, ...], total: int | None) -> None:
         """Begin a bar of something else, if it is something else."""
         if self._shows != what:
             self._shows, self._begin = what, time.monotonic()
             self._progress.columns = columns
-            self._progress.reset(self._task, count="", speed="", place="")
+            self._progress.reset(self._task, total=total, count="", speed="", place="")
 
     def _of_data(self, position: Position) -> tuple[ProgressColumn, ...]:
         speed = _text("speed", len("999,999 examples/s"))
