@@ -22,7 +22,7 @@ from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
 from dwindle.features.names import shown
 from dwindle.model.model import Model
-from dwindle.model.parquet import FORMAT
+from dwindle.model.storage import FORMAT
 from dwindle.runs.convert import convert
 from helpers.commands import dwindle
 

@@ -11,7 +11,7 @@ from dwindle import Learner, Logistic, load
 from dwindle.cli import main
 from dwindle.model.merge import merge
 from dwindle.model.model import Model, load_models
-from dwindle.model.parquet import FORMAT
+from dwindle.model.storage import FORMAT
 from helpers.write_golden import GOLDEN, LEARNERS, learn_first_half, learn_the_rest, weights
 
 FORMATS = [f"format-{n}" for n in range(1, FORMAT + 1)]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Truncation, load
 from dwindle.features.names import Text
-from dwindle.model import parquet
+from dwindle.model import storage
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model, heaviest_first
 from helpers.effort import few_examples
@@ -178,7 +178,7 @@ def test_what_is_not_a_model_is_refused_with_a_sentence(tmp_path):
 
 @pytest.mark.parametrize("limit", [0, 2**31 - 1])
 def test_names_of_any_size_come_back_and_others_read_them(tmp_path, monkeypatch, limit):
-    monkeypatch.setattr(parquet, "MOST_SMALL_TEXT", limit)
+    monkeypatch.setattr(storage, "MOST_SMALL_TEXT", limit)
     names = ["user\0age", "héllo", "", "x" * 1000]
     learner = Learner()
     learner.learn(Batch.from_arrays([0, 4], [5, 7, 8, 9], [1, 2, 3, 4], [1], names=names))
@@ -204,10 +204,10 @@ def test_more_than_two_gib_of_names_are_written_and_read(tmp_path):
     names = Text(np.arange(n + 1) * size, np.tile(one, n))
     nothing = Text(np.zeros(n + 1, np.int64), np.empty(0, np.uint8))
     columns = {"namespace": nothing, "feature": names, "id": np.arange(n)}
-    parquet.write(tmp_path / "m.parquet", "model", columns, {})
+    storage.write(tmp_path / "m.parquet", "model", columns, {})
     del names, columns
-    table, _ = parquet.read(tmp_path / "m.parquet", "model")
-    back = parquet.texts(table["feature"])
+    table, _ = storage.read(tmp_path / "m.parquet", "model")
+    back = storage.texts(table["feature"])
     assert back.bound[-1] == n * size > 2**31
     assert all((row == one).all() for row in back.text.reshape(n, size))
     (tmp_path / "m.parquet").unlink()

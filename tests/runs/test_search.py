@@ -10,8 +10,9 @@ import pytest
 from dwindle import Batch, DataError, Learner, Logistic, Poisson, Squared
 from dwindle.model.model import Model
 from dwindle.runs.journal import Journal
-from dwindle.runs.metrics import METRICS, accuracy, auc
+from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.observer import Stopped
+from dwindle.runs.settings import METRICS
 from dwindle.runs.tune.grid import Grid, Setting, completed
 from dwindle.runs.tune.search import Found, Score, Search, good, trained
 from helpers import planted_data

@@ -23,7 +23,7 @@ TEXT = planted_data.vw(EXAMPLES).encode()
 def test_who_asks_again_a_moment_later_does_not_wait():
     code = """
 import time
-from dwindle.cli.options import stop_signals
+from dwindle.cli.signals import stop_signals
 asked = stop_signals()
 print("ready", flush=True)
 while True:

@@ -17,7 +17,8 @@ from dwindle.algorithm.shrinkage import Truncation
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
-from dwindle.runs.metrics import METRICS, evaluate
+from dwindle.runs.metrics import evaluate
+from dwindle.runs.settings import METRICS
 from dwindle.runs.tune.search import Found, Score
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"

@@ -1,14 +1,14 @@
 """``dwindle convert``: the face of `dwindle.runs.convert.convert`."""
 
 import json
-import signal
-import sys
 from typing import Any
 
 import click
 
 from dwindle._base.text import counted
-from dwindle.cli.options import data, features, reading, told_in_one_line
+from dwindle.cli.errors import one_line_errors
+from dwindle.cli.options import data, features, reading
+from dwindle.cli.signals import exit_on_signals
 
 
 @click.command(name="convert")
@@ -21,7 +21,7 @@ from dwindle.cli.options import data, features, reading, told_in_one_line
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-@told_in_one_line
+@one_line_errors
 def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings: Any) -> None:
     """Write the examples of DATA to OUT as Arrow, svmlight or VW text.
 
@@ -35,8 +35,7 @@ def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings:
     """
     from dwindle.runs.convert import convert
 
-    for number in (signal.SIGINT, signal.SIGTERM):  # no half-written file is left behind
-        signal.signal(number, lambda given, _frame: sys.exit(128 + given))
+    exit_on_signals()
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     done = convert(paths, out, reading(settings), to=to, skip_bad=skip_bad)
     if as_json:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dwindle.cli import weight_bars
-from dwindle.cli.options import told_in_one_line
+from dwindle.cli.errors import one_line_errors
 
 
 @click.command(name="demo")
@@ -15,7 +15,7 @@ from dwindle.cli.options import told_in_one_line
     "--seed", default=0, show_default=True, help="Of the shuffle and the random features."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON lines instead.")
-@told_in_one_line
+@one_line_errors
 def command(seed: int, *, as_json: bool) -> None:
     """The paper's experiment in small, on data that is already here.
 

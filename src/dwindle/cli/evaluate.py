@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from dwindle._base.text import counted
-from dwindle.cli.options import data, for_json, reading, told_in_one_line
+from dwindle.cli.errors import one_line_errors
+from dwindle.cli.options import data, reading
+from dwindle.cli.output import for_json
 from dwindle.cli.report import Watching, screen
 
 
@@ -15,7 +17,7 @@ from dwindle.cli.report import Watching, screen
 @click.argument("model")
 @data
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@told_in_one_line
+@one_line_errors
 def command(model: str, *, as_json: bool, **settings: Any) -> None:
     """Print how good MODEL is on the labelled examples of DATA.
 

@@ -1,14 +1,14 @@
 """``dwindle generate``: the face of `dwindle.datasets.ads`."""
 
 import json
-import signal
-import sys
 
 import click
 
 from dwindle._base.text import counted
-from dwindle.cli.options import told_in_one_line, written_to
+from dwindle.cli.errors import one_line_errors
+from dwindle.cli.output import written_to
 from dwindle.cli.report import screen
+from dwindle.cli.signals import exit_on_signals
 
 
 @click.command(name="generate")
@@ -27,7 +27,7 @@ from dwindle.cli.report import screen
 @click.option("--output", "-o", default="-", help="Where to, standard output if not said.")
 @click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-@told_in_one_line
+@one_line_errors
 def command(
     what: str,
     *,
@@ -54,8 +54,7 @@ def command(
     from dwindle.data.sources import Position
     from dwindle.datasets.ads import GENERATED
 
-    for number in (signal.SIGINT, signal.SIGTERM):  # no half-written file is left behind
-        signal.signal(number, lambda given, _frame: sys.exit(128 + given))
+    exit_on_signals()
     log = GENERATED[what](seed)
     size = done = 0
     with screen(bar=output != "-" and not (as_json or quiet)) as shown, written_to(output) as out:

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from dwindle.cli.options import for_json, told_in_one_line
+from dwindle.cli.errors import one_line_errors
+from dwindle.cli.output import for_json
 from dwindle.cli.report import counts, mapping
 
 
@@ -16,7 +17,7 @@ from dwindle.cli.report import counts, mapping
     "--top", type=click.IntRange(0), default=20, show_default=True, help="How many weights to show."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON, all weights.")
-@told_in_one_line
+@one_line_errors
 def command(model: str, *, top: int, as_json: bool) -> None:
     """Show what MODEL kept and what it was made with.
 

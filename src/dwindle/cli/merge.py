@@ -5,7 +5,7 @@ import json
 import click
 
 from dwindle._base.text import counted
-from dwindle.cli.options import told_in_one_line
+from dwindle.cli.errors import one_line_errors
 
 
 @click.command(name="merge")
@@ -14,7 +14,7 @@ from dwindle.cli.options import told_in_one_line
 @click.option("--keep", type=click.IntRange(0), help="Keep so many features, the heaviest.")
 @click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-@told_in_one_line
+@one_line_errors
 def command(
     models: tuple[str, ...], *, model: str, keep: int | None, as_json: bool, quiet: bool
 ) -> None:

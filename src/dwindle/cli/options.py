@@ -1,23 +1,13 @@
-"""Options that commands share, made out of the table of settings, and how errors are shown."""
+"""Options that commands share, made out of the table of settings."""
 
-import functools
-import math
-import os
-import signal
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from dwindle._base.errors import DataError, DivergedError, SettingError
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import default_of, options_of
-
-FORMATS = ("vw", "svmlight", "csv", "tsv", "jsonl", "parquet", "arrow")
-AT_ONCE = 0.2  # seconds
-COMPILING = "dwindle: compiling for this machine, once: that may take half a minute"
+from dwindle.data.formats import registry
 
 Function = Callable[..., Any]
 
@@ -68,7 +58,7 @@ def decorated(*options: Callable[[Function], Function]) -> Callable[[Function], 
 
 data = decorated(
     click.argument("data", nargs=-1, required=True),
-    click.option("--format", "format_", type=click.Choice(FORMATS),
+    click.option("--format", "format_", type=click.Choice(registry.names()),
                  help="Format of the data.  [default: by extension, or by the first line]"),
     click.option("--skip-bad", is_flag=True, help="Skip malformed lines and count them."),
     click.option("--threads", type=click.IntRange(1), help="Number of parser threads.",
@@ -166,78 +156,3 @@ def reading(settings: dict[str, Any]) -> Any:
         ignore=frozenset(settings.pop("ignore", ())),
         threads=settings.pop("threads"),
     )
-
-
-def for_json(fields: dict[str, Any]) -> dict[str, Any]:
-    """Replace what is not finite by None, since JSON has no NaN."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in fields.items()
-    }
-
-
-def stop_signals() -> list[int]:
-    """Return a list that SIGINT and SIGTERM append to; a second signal ends the run at once.
-
-    ``timeout`` sends its signal to the command and then to all of its group, which is one question
-    and not two.
-    """
-    asked: list[int] = []
-    since = 0.0
-
-    def stop(number: int, _frame: Any) -> None:
-        nonlocal since
-        if not asked:
-            since = time.monotonic()
-        elif time.monotonic() > since + AT_ONCE:  # who asks twice does not want to wait
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-        asked.append(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    return asked
-
-
-@contextmanager
-def written_to(output: str) -> Iterator[BinaryIO]:
-    """Open standard output, or a file that appears only when it is whole."""
-    from dwindle._base.files import replacing
-
-    if output == "-":
-        yield sys.stdout.buffer
-    else:
-        with replacing(output) as file:
-            yield file
-
-
-def _say_why_it_takes_long() -> None:
-    """On a terminal, say before compiling that it happens only once."""
-    if sys.stderr.isatty():
-        from dwindle.jit.compile import before_compiling
-
-        # Not by click, which would write past a bar and into its line.
-        before_compiling(lambda: sys.stderr.write(f"{COMPILING}\n"))
-
-
-def told_in_one_line(command: Function) -> Function:
-    """Report bad data in one line (exit code 1) and bad settings too (2); leave bugs a traceback.
-
-    A closed pipe ends the command in silence. That code is compiled is told in one line too, unless
-    no more than errors or JSON is wanted.
-    """
-
-    @functools.wraps(command)
-    def told(*args: Any, **kwargs: Any) -> Any:
-        if not (kwargs.get("quiet") or kwargs.get("as_json")):
-            _say_why_it_takes_long()
-        try:
-            return command(*args, **kwargs)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
-        except (DataError, DivergedError, OSError, SettingError) as error:
-            click.echo(f"dwindle: {error}", err=True)
-            sys.exit(2 if isinstance(error, SettingError) else 1)
-
-    return told

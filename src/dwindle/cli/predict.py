@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from dwindle._base.text import counted
-from dwindle.cli.options import data, reading, told_in_one_line, written_to
+from dwindle.cli.errors import one_line_errors
+from dwindle.cli.options import data, reading
+from dwindle.cli.output import written_to
 from dwindle.cli.report import Watching, screen
 
 
@@ -18,7 +20,7 @@ from dwindle.cli.report import Watching, screen
 @click.option("--proba", is_flag=True, help="The chance of the positive class.")
 @click.option("--label", is_flag=True, help="The class, as the data spells it.")
 @click.option("--tags", is_flag=True, help="Each prediction followed by the example's tag.")
-@told_in_one_line
+@one_line_errors
 def command(
     model: str, *, output: str, proba: bool, label: bool, tags: bool, **settings: Any
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import click
 
 from dwindle._base.text import counted
-from dwindle.cli.options import for_json
+from dwindle.cli.output import for_json
 from dwindle.runs.observer import Observer
 from dwindle.runs.progress_table import HEADINGS
 

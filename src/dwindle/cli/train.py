@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from dwindle.algorithm.settings import options_of
+from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import (
     Command,
     as_json,
@@ -18,11 +19,10 @@ from dwindle.cli.options import (
     quiet,
     reading,
     setting,
-    stop_signals,
     taken,
-    told_in_one_line,
 )
 from dwindle.cli.report import Report, screen
+from dwindle.cli.signals import stop_signals
 from dwindle.runs.settings import TrainSettings
 
 BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -42,7 +42,7 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 @as_json("progress and summary")
 @quiet
 @click.pass_context
-@told_in_one_line
+@one_line_errors
 def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -> None:
     """Learn a sparse model from DATA: files, folders, globs, or - for standard input.
 

@@ -10,6 +10,7 @@ import click
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import LearnerSettings, options_of
+from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import (
     Command,
     as_json,
@@ -21,16 +22,14 @@ from dwindle.cli.options import (
     reading,
     separated,
     setting,
-    stop_signals,
     taken,
-    told_in_one_line,
 )
 from dwindle.cli.report import screen
+from dwindle.cli.signals import stop_signals
 from dwindle.cli.tune_report import Report
-from dwindle.runs.settings import RunSettings
+from dwindle.runs.settings import METRICS, RunSettings
 
 INSTALL = 'pip install "dwindle[plot]"'
-METRICS = ("accuracy", "auc", "loss")
 # Settings that may have several values, and what is tried by default.
 TRIED = dict.fromkeys(
     ("learning_rate", "pass_decay", "gravity", "passes", "cooldown"), "chosen by the data"
@@ -50,7 +49,7 @@ FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 @decorated(*(setting(LearnerSettings, name) for name in FIXED))
 @click.option("--folds", default=10, show_default=True, help="Number of cross-validation folds.")
 @click.option(
-    "--metric", type=click.Choice(METRICS),
+    "--metric", type=click.Choice(list(METRICS)),
     help="Metric to optimise.  [default: accuracy for two classes, else loss]",
 )  # fmt: skip
 @click.option(
@@ -67,7 +66,7 @@ FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 @click.option("--no-picture", is_flag=True, help="Draw no plot.")
 @as_json("scores and summary")
 @quiet
-@told_in_one_line
+@one_line_errors
 def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
     """Find good settings for DATA by cross-validation, then train with them.
 

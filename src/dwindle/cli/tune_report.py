@@ -11,7 +11,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.algorithm.settings import default_of, options_of
 from dwindle.cli import report
-from dwindle.cli.options import for_json
+from dwindle.cli.output import for_json
 from dwindle.runs.settings import RunSettings
 
 ROWS = 15  # at most, of the table

@@ -24,7 +24,7 @@ from dwindle.estimators._one_vs_rest import OneVsRest, Predictors, Table
 from dwindle.features.batch import Batch
 from dwindle.model.model import save_models
 from dwindle.runs.build import make_learner
-from dwindle.runs.passes import Passes
+from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import RunSettings
 
 Path = str | os.PathLike[str]

@@ -12,7 +12,7 @@ from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.runs.passes import Passes
+from dwindle.runs.run_data import Passes
 
 ROWS = 2**14  # of a matrix that all learners go through before the next ones
 

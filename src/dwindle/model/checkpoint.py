@@ -10,7 +10,7 @@ from typing import Any
 
 from dwindle.engine.learner import Learner
 from dwindle.model.model import name_columns, names_in
-from dwindle.model.parquet import numbers, read, write
+from dwindle.model.storage import numbers, read, write
 
 
 def save_checkpoint(

@@ -26,7 +26,7 @@ from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
 from dwindle.features.offsets import offsets
-from dwindle.model.parquet import numbers, read, texts, write
+from dwindle.model.storage import numbers, read, texts, write
 
 
 @dataclass(frozen=True)

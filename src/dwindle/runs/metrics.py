@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from dwindle.algorithm.losses import has_probabilities, is_classification, link
 from dwindle.engine import kernels
 
-METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # that a search optimises; 1 if more is better
 SMALLEST = 1e-15  # probability, whose logarithm is still finite
 
 

@@ -23,9 +23,9 @@ from dwindle.runs import checkpoint
 from dwindle.runs.build import make_learner, settings_of_learner
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
-from dwindle.runs.passes import Passes
 from dwindle.runs.progress import Progress
 from dwindle.runs.progress_table import Row, cut
+from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import TrainSettings, complete
 
 SHOWN = 3  # bad lines quoted in a summary

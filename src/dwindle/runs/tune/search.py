@@ -24,8 +24,9 @@ from dwindle.features.batch import Batch
 from dwindle.model.model import Model
 from dwindle.runs.journal import Journal
 from dwindle.runs.loop import fit, passes
-from dwindle.runs.metrics import METRICS, evaluate
+from dwindle.runs.metrics import evaluate
 from dwindle.runs.observer import Observer, Stopped
+from dwindle.runs.settings import METRICS
 from dwindle.runs.tune.grid import Grid, Setting, completed
 
 
