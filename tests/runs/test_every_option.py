@@ -1,12 +1,15 @@
 """Every setting of the one table can be given on the command line, and is what the model says."""
 
+import numpy as np
 import pytest
 
+from dwindle import Schedule, SettingError, Stopped, train
 from dwindle.algorithm.settings import FAMILIES, LearnerSettings, options_of
 from dwindle.cli.train import command
 from dwindle.model.model import Model
 from dwindle.runs.settings import TrainSettings
 from helpers.commands import dwindle
+from helpers.observing import heard
 
 # What makes each setting a legal one, and a value that is not the default.
 WITH = {
@@ -81,3 +84,76 @@ def test_a_setting_that_does_not_fit_is_told_in_one_line(data, tmp_path, wrong, 
     assert told.startswith(f"dwindle: {message}")
     assert len(told.splitlines()) == 1
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in WITH if name not in {"max_live", "shrinkage"}])
+def test_tune_takes_it_too_and_the_command_it_prints_makes_the_same_model(data, tmp_path, name):
+    others, value = WITH[name]
+    flag = "--no-intercept" if name == "intercept" else "--" + name.replace("_", "-")
+    given = [*others.split(), flag, *([] if value is None else [value])]
+    small = ["--folds", "2", "--passes", "1", "--cooldown", "1", "--no-picture"]
+    tried = [] if "learning" in name else ["--learning-rate", "0.1"]
+    told = dwindle("tune", data, "-m", tmp_path / "m", *given, *small, *tried, text=True).stderr
+    [command] = [line.split(maxsplit=1)[1] for line in told.splitlines() if line[:8] == "command "]
+    again = command.replace(str(tmp_path / "m"), str(tmp_path / "n")).split()[1:]
+    dwindle(*again, "-q")
+    assert Model.load(tmp_path / "m").weights() == Model.load(tmp_path / "n").weights()
+    assert Model.load(tmp_path / "m").settings == Model.load(tmp_path / "n").settings
+
+
+def test_tune_takes_shrinkages_with_different_settings_in_one_list(data, tmp_path):
+    grid = "--shrinkage truncation,rounding,subgradient --gravity 0.01 --threshold 0.1,inf"
+    dwindle("tune", data, "-m", tmp_path / "m", *grid.split(), "--learning-rate", "0.1",
+            "--passes", "1", "--folds", "2", "--update", "plain", "--no-picture", "-q")  # fmt: skip
+    assert (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("--max-live 5 --threshold 0.1", "max_live needs"),
+        ("--power-t -1", "power_t must be finite and 0 or more"),
+        ("--loss quantile --tau 3", "tau must be between 0 and 1"),
+        ("--shrinkage rounding", "shrinkage rounding needs a threshold"),
+        ("--shrinkage auto", "shrinkage must be one of truncation"),
+        ("--update plain --beta 1", "beta is a setting of update adaptive"),
+    ],
+)
+def test_tune_refuses_settings_before_it_reads_the_data(tmp_path, wrong, message):
+    (tmp_path / "bad.vw").write_text("not | a line of VW : text\n")
+    data = tmp_path / "bad.vw"
+    done = dwindle("tune", data, "-m", tmp_path / "m", *wrong.split(), check=False, text=True)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith(f"dwindle: {message}")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"passes": "3"}, {"passes": None}, {"keep": "3"}, {"max_live": "3"}, {"cooldown": None},
+        {"gravity": "0.1"}, {"update": "auto"}, {"shrinkage": "auto"},
+        {"learning_rate": Schedule(0.1), "power_t": 0.5},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_in_python_a_setting_of_the_wrong_kind_is_refused_by_name(data, tmp_path, wrong):
+    with pytest.raises(SettingError, match=next(reversed(wrong))):
+        train([str(data)], tmp_path / "m", TrainSettings(**wrong))
+
+
+def test_what_a_resumed_run_is_not_told_is_as_it_was(data, tmp_path):
+    how = TrainSettings(keep=3, skip_bad=True, gravity=1e-3, passes=2)
+    for model in ("whole", "parts"):
+        stop = heard(stopping=lambda model=model: model == "parts")
+        try:
+            train([str(data)], tmp_path / model, how, observer=stop)
+        except Stopped:
+            train([str(data)], tmp_path / model, resume=True, given=())
+    assert len(Model.load(tmp_path / "parts")) == 3
+    assert Model.load(tmp_path / "parts").weights() == Model.load(tmp_path / "whole").weights()
+
+
+def test_a_numpy_integer_holds_out_examples_as_an_integer_does(data, tmp_path):
+    for model, n in (("a", 10), ("b", np.int64(10))):
+        train([str(data)], tmp_path / model, TrainSettings(holdout=n, passes=2))
+    assert Model.load(tmp_path / "a").weights() == Model.load(tmp_path / "b").weights()

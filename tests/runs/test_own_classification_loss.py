@@ -74,6 +74,9 @@ def test_the_classifier_takes_it_for_two_classes_and_for_several(probit):
     for y in (x[:, 0] > 0, np.argmax(x[:, :3], axis=1)):
         model = TruncatedGradientClassifier(loss=probit(), passes=3).fit(x, y)
         assert model.score(x, y) > 0.9
-        assert model.decision_function(x).shape[0] == 600
-    two = TruncatedGradientClassifier(loss=probit()).fit(x, x[:, 0] > 0)
-    np.testing.assert_allclose(two.predict_proba(x).sum(axis=1), 1.0)
+        chances = model.predict_proba(x)
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+        np.testing.assert_allclose(np.exp(model.predict_log_proba(x)), chances, atol=1e-12)
+        assert (model.classes_[chances.argmax(axis=1)] == model.predict(x)).all()
+    linked = probit().link(model.decision_function(x))
+    np.testing.assert_allclose(chances, linked / linked.sum(axis=1, keepdims=True))

@@ -6,9 +6,8 @@ compares and the command that ``dwindle tune`` prints all derive from it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.dual_averaging import FTRL, RDA
@@ -115,7 +114,7 @@ class LearnerSettings:
     )
     gravity: float = option(0.0, "Strength of the pull to zero (the paper's g).", short="g")
     truncate_every: int = option(
-        1, "Pull at every K-th example, K times as hard.", short="K", kind=int
+        1, "Truncate every K examples, with K times the gravity.", short="K", kind=int
     )
     threshold: float | None = option(
         None, "Pull only weights up to this size (the paper's theta).", default_text="all weights"
@@ -135,9 +134,9 @@ class LearnerSettings:
     learning_rate: Any = option(
         None, "Learning rate.", short="l", default_text="0.6 if adaptive, else 0.3"
     )
-    power_t: float = option(0.0, "The learning rate falls as 1/t^power_t.")
-    initial_t: float = option(1.0, "The t that the fall begins with: larger delays it.")
-    pass_decay: float = option(1.0, "Factor of the learning rate after each pass.")
+    power_t: float = option(0.0, "The learning rate decays as 1/t^power_t.")
+    initial_t: float = option(1.0, "Initial t of the decay; a larger one delays it.")
+    pass_decay: float = option(1.0, "Multiply the learning rate by this after each pass.")
     intercept: bool = option(True, "Learn a constant term, which is never shrunk.", kind=bool)
     normalize: bool = option(
         False,
@@ -160,10 +159,14 @@ class LearnerSettings:
     def check(self) -> None:
         """Refuse, by name, whole numbers that no run could use; ingredients check themselves."""
         for name, about in options_of(self).items():
-            value = getattr(self, name)
-            if about.least is None or value is None or isinstance(value, str):
+            value, default = getattr(self, name), default_of(self, name)
+            if value is None and default is None:
                 continue
-            if not isinstance(value, int | np.integer) or value < about.least:
+            if about.kind is float and not isinstance(value, Real | Schedule):
+                raise SettingError(f"{name} must be a number, got {value!r}")
+            if about.least is None or (about.kind is not int and isinstance(value, str)):
+                continue
+            if not isinstance(value, Integral) or value < about.least:
                 raise SettingError(
                     f"{name} must be a whole number, {about.least} or more, got {value!r}"
                 )
@@ -172,14 +175,15 @@ class LearnerSettings:
         """Build the loss, shrinkage or update: by its name and parameters, or as it is given."""
         known, chosen = FAMILIES[family], getattr(self, family)
         own: tuple[str, ...] = ()
-        if isinstance(chosen, str) and chosen != AUTO:
+        is_auto = family == "loss" and isinstance(chosen, str) and chosen == AUTO
+        if isinstance(chosen, str) and not is_auto:
             if chosen not in known:
                 allowed = ", ".join(options_of(self)[family].choices)
                 raise SettingError(f"{family} must be one of {allowed}, got {chosen!r}")
             own = known[chosen]._fields
         self._refuse_strange(family, own)
-        if not isinstance(chosen, str) or chosen == AUTO:
-            return None if isinstance(chosen, str) else chosen
+        if is_auto or not isinstance(chosen, str):
+            return None if is_auto else chosen
         given = {name: getattr(self, name) for name in own if getattr(self, name) is not None}
         missing = set(own) - given.keys() - known[chosen]._field_defaults.keys()
         if missing:
@@ -199,6 +203,9 @@ class LearnerSettings:
 
     def _schedule(self, update: Any) -> Schedule:
         if isinstance(self.learning_rate, Schedule):
+            for name in Schedule._fields[1:]:
+                if getattr(self, name) != default_of(self, name):
+                    raise SettingError(f"{name} is given twice: learning_rate is a Schedule")
             return self.learning_rate
         rate = default_learning_rate(update) if self.learning_rate is None else self.learning_rate
         return Schedule(rate, self.power_t, self.initial_t, self.pass_decay)

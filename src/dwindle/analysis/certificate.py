@@ -86,7 +86,7 @@ def certify(
     a_max = b_max = 0.0  # the largest h |x|^2 and h^2 |x|^2
     for batch in batches:
         prediction = learner.learn(batch) if max_live is None else budget.lead(learner, batch)
-        label, h = learner.lessons(batch)
+        label, h = learner.checked_labels(batch)
         n = np.diff(batch.start)
         spread = np.maximum(n + float(intercept), 1.0) ** -0.5 if normalize else np.ones(len(n))
         row = np.repeat(np.arange(len(n)), n)

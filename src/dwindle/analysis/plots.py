@@ -46,7 +46,7 @@ def path(
     for gravity in gravities:
         learner = Learner(shrinkage=Truncation(gravity), **settings)
         learner.learn(train)
-        label, weight = learner.lessons(test)
+        label, weight = learner.checked_labels(test)
         found = evaluate(learner.loss, learner.predict(test), label, weight.astype(np.float64))
         points.append(Point(gravity, len(learner), found.get("auc", found["loss"])))
     return points

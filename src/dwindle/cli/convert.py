@@ -1,4 +1,4 @@
-"""``dwindle convert``: the face of `dwindle.runs.convert.convert`."""
+"""``dwindle convert``: the command of `dwindle.runs.convert.convert`."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import data, features, reading
+from dwindle.cli.options import as_json, data, features, quiet, reading
 from dwindle.cli.signals import exit_on_signals
 
 
@@ -19,8 +19,8 @@ from dwindle.cli.signals import exit_on_signals
     "--to", type=click.Choice(["arrow", "svmlight", "vw"]),
     help="The format of OUT.  [default: by its extension]",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@as_json("the closing line")
+@quiet
 @one_line_errors
 def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings: Any) -> None:
     """Write the examples of DATA to OUT as Arrow, svmlight or VW text.

@@ -1,4 +1,4 @@
-"""``dwindle demo``: the face of `dwindle.datasets.wdbc.run`."""
+"""``dwindle demo``: the command of `dwindle.datasets.wdbc.run`."""
 
 import json
 
@@ -8,13 +8,12 @@ from rich.table import Table
 
 from dwindle.cli import weight_bars
 from dwindle.cli.errors import one_line_errors
+from dwindle.cli.options import as_json
 
 
 @click.command(name="demo")
-@click.option(
-    "--seed", default=0, show_default=True, help="Of the shuffle and the random features."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON lines instead.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@as_json("the outcomes")
 @one_line_errors
 def command(seed: int, *, as_json: bool) -> None:
     """The paper's experiment in small, on data that is already here.
@@ -46,7 +45,7 @@ def command(seed: int, *, as_json: bool) -> None:
 
     n_real = len(wdbc.wdbc(seed).names) - wdbc.N_RANDOM
     table = Table(title=f"wdbc, {n_real} real features and {wdbc.N_RANDOM} random ones")
-    for heading in ("gravity g", "every K", "accuracy", "AUC", "kept", "of them random"):
+    for heading in ("gravity g", "truncate every", "accuracy", "AUC", "kept", "of them random"):
         table.add_column(heading, justify="right")
     for o in outcomes:
         table.add_row(

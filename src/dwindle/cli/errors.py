@@ -26,8 +26,8 @@ def _say_why_it_takes_long() -> None:
 def one_line_errors(command: Function) -> Function:
     """Report bad data in one line (exit code 1) and bad settings too (2); leave bugs a traceback.
 
-    A closed pipe ends the command in silence. That code is compiled is told in one line too, unless
-    no more than errors or JSON is wanted.
+    A closed pipe ends the command in silence. A one-line note says when code is being compiled,
+    unless only errors or JSON are wanted.
     """
 
     @functools.wraps(command)

@@ -1,4 +1,4 @@
-"""``dwindle evaluate``: the face of `dwindle.runs.predict.evaluate`."""
+"""``dwindle evaluate``: the command of `dwindle.runs.evaluate.evaluate`."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import data, reading
+from dwindle.cli.options import as_json, data, reading
 from dwindle.cli.output import for_json
 from dwindle.cli.report import Watching, screen
 
@@ -16,7 +16,7 @@ from dwindle.cli.report import Watching, screen
 @click.command(name="evaluate")
 @click.argument("model")
 @data
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@as_json("the figures")
 @one_line_errors
 def command(model: str, *, as_json: bool, **settings: Any) -> None:
     """Print how good MODEL is on the labelled examples of DATA.
@@ -41,8 +41,11 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     """Format the figures in the words of the training's summary."""
     yield f"examples      {found['examples']:,}"
-    also = ", the log loss" if "log_loss" in found else ""
+    logistic = found["loss_name"] == "Logistic"
+    also = ", the log loss" if logistic else ""
     yield f"loss          {found['loss']:.6f} {found['loss_name'].lower()}{also}"
+    if "log_loss" in found and not logistic:
+        yield f"log loss      {found['log_loss']:.6f}"
     yield f"constant      {found['best_constant_loss']:.6f} is the best constant's loss"
     if "accuracy" in found:
         yield f"accuracy      {found['accuracy']:.6f}"

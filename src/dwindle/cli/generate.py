@@ -1,4 +1,4 @@
-"""``dwindle generate``: the face of `dwindle.datasets.ads`."""
+"""``dwindle generate``: the command of `dwindle.datasets.ads`."""
 
 import json
 
@@ -6,6 +6,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
+from dwindle.cli.options import as_json, quiet
 from dwindle.cli.output import written_to
 from dwindle.cli.report import screen
 from dwindle.cli.signals import exit_on_signals
@@ -22,11 +23,11 @@ from dwindle.cli.signals import exit_on_signals
 )  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True,
-    help="Of the words, the clicks and what is planted.",
+    help="Random seed.",
 )  # fmt: skip
-@click.option("--output", "-o", default="-", help="Where to, standard output if not said.")
-@click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--output", "-o", default="-", help="File to write; - is standard output.")
+@as_json("the closing line")
+@quiet
 @one_line_errors
 def command(
     what: str,
@@ -42,7 +43,7 @@ def command(
 
     ads: two ads were shown for a query, and which was clicked? Learned with --interactions q*a,
     most features come only once, and in 26 million examples there are 3 billion: as in the paper's
-    largest experiment. The closing line tells the error of who knows the planted weights.
+    largest experiment. The closing line tells the Bayes error, that of the planted weights.
 
     \b
     Example:
@@ -71,6 +72,6 @@ def command(
     elif not quiet:
         click.echo(
             f"{counted(examples, 'example')}, written in {size:,} bytes; "
-            f"who knows what is planted gets {error:.2%} of them wrong",
+            f"Bayes error {error:.2%}: the least that any model can reach",
             err=True,
         )

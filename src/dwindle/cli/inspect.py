@@ -1,4 +1,4 @@
-"""``dwindle inspect``: the face of `Model.load`."""
+"""``dwindle inspect``: the command of `Model.load`."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,9 @@ from dwindle.cli.report import counts, mapping
 @click.option(
     "--top", type=click.IntRange(0), default=20, show_default=True, help="How many weights to show."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON, all weights.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print everything, with all weights, as JSON."
+)
 @one_line_errors
 def command(model: str, *, top: int, as_json: bool) -> None:
     """Show what MODEL kept and what it was made with.

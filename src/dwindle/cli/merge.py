@@ -1,4 +1,4 @@
-"""``dwindle merge``: the face of `dwindle.model.merge.merge`."""
+"""``dwindle merge``: the command of `dwindle.model.merge.merge`."""
 
 import json
 
@@ -6,14 +6,15 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
+from dwindle.cli.options import as_json, quiet
 
 
 @click.command(name="merge")
 @click.argument("models", nargs=-1, required=True)
 @click.option("--model", "-m", required=True, help="The file to write.")
-@click.option("--keep", type=click.IntRange(0), help="Keep so many features, the heaviest.")
-@click.option("--json", "as_json", is_flag=True, help="The closing line as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--keep", type=click.IntRange(0), help="Keep only the N heaviest features.")
+@as_json("the closing line")
+@quiet
 @one_line_errors
 def command(
     models: tuple[str, ...], *, model: str, keep: int | None, as_json: bool, quiet: bool

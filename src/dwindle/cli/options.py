@@ -147,7 +147,7 @@ def reading(settings: dict[str, Any]) -> Any:
     products = [tuple(product.split("*")) for product in settings.pop("interactions", ())]
     for product in products:
         if not 2 <= len(product) <= 3:
-            raise click.BadParameter(f"expected A*B or A*B*C, got {'*'.join(product)}")
+            raise SettingError(f"--interactions: expected A*B or A*B*C, got {'*'.join(product)}")
     return ReadOptions(
         format=settings.pop("format_"),
         label_column=settings.pop("label_column", "label"),

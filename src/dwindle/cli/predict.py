@@ -1,4 +1,4 @@
-"""``dwindle predict``: the face of `Model.predict` over a stream."""
+"""``dwindle predict``: the command of `Model.predict` over a stream."""
 
 import sys
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dwindle._base.errors import SettingError
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import data, reading
@@ -16,10 +17,10 @@ from dwindle.cli.report import Watching, screen
 @click.command(name="predict")
 @click.argument("model")
 @data
-@click.option("--output", "-o", default="-", help="Where to, standard output if not said.")
-@click.option("--proba", is_flag=True, help="The chance of the positive class.")
-@click.option("--label", is_flag=True, help="The class, as the data spells it.")
-@click.option("--tags", is_flag=True, help="Each prediction followed by the example's tag.")
+@click.option("--output", "-o", default="-", help="File to write; - is standard output.")
+@click.option("--proba", is_flag=True, help="Print the probability of the positive class.")
+@click.option("--label", is_flag=True, help="Print the class, as labelled in the data.")
+@click.option("--tags", is_flag=True, help="Append the example's tag to each line.")
 @one_line_errors
 def command(
     model: str, *, output: str, proba: bool, label: bool, tags: bool, **settings: Any
@@ -35,6 +36,8 @@ def command(
     from dwindle.runs.predict import predict
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
+    if proba and label:
+        raise SettingError("--proba and --label exclude each other: give one of them")
     kind = "probability" if proba else "label" if label else "score"
     skipped = 0
     if output != "-":

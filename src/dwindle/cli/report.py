@@ -16,8 +16,8 @@ from dwindle.runs.observer import Observer
 from dwindle.runs.progress_table import HEADINGS
 
 EVICTED = {  # what a budget came to
-    "gravity": "was felt by the last to go",
-    "absence": "steps, for each time seen and unit of squared gradients, were too long",
+    "gravity": "would have removed the features that were evicted last",
+    "absence": "steps unseen, per sighting and unit of squared gradient, led to eviction",
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import options_of
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import (
@@ -87,7 +88,7 @@ def _settings(options: dict[str, Any]) -> TrainSettings:
     memory = options.pop("memory")
     if memory is not None:
         if options["max_live"] is not None:
-            raise click.BadParameter("--memory stands for --max-live: give one of them")
+            raise SettingError("--memory stands for --max-live: give one of them")
         options["max_live"] = _max_live(memory)
     found = taken(TrainSettings, options)
     return TrainSettings(**found, reading=how, skip_bad=options.pop("skip_bad"))
@@ -99,7 +100,5 @@ def _max_live(memory: str) -> int:
     try:
         n_bytes = int(float(memory[:-2]) * BYTES[memory[-2:].upper()])
     except (KeyError, ValueError, OverflowError):
-        raise click.BadParameter(
-            f"--memory: expected a size like 500MB or 2GB, got {memory!r}"
-        ) from None
+        raise SettingError(f"--memory: expected a size like 500MB or 2GB, got {memory!r}") from None
     return features_within(n_bytes)

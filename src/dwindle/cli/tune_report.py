@@ -1,4 +1,4 @@
-"""What a search came to, as it is told."""
+"""Print the result of a search."""
 
 import json
 import math

@@ -44,7 +44,7 @@ STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in sing
 IGNORED_BITS = 17  # last bits of a worth in single precision, equal within a bin
 BINS = 1 << 32 - IGNORED_BITS
 MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
-UNSHRUNK = NoShrinkage()  # the shrinkage of the intercept
+NO_SHRINKAGE = NoShrinkage()  # the shrinkage of the intercept
 
 
 @helper
@@ -151,7 +151,7 @@ def learn(
         spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if normalize else 1.0
         one = constant * spread
         if importance[i] == 0.0:
-            bias_now = exported(update, UNSHRUNK, bias[0], pulled[at], size, n_steps + at)
+            bias_now = exported(update, NO_SHRINKAGE, bias[0], pulled[at], size, n_steps + at)
             prediction[i] = base[i] + bias_now * one + spread * score(
                 begin, stop, key, x, cells, shift, pulled[at], size, n_steps + at, shrinkage, update
             )  # fmt: skip
@@ -160,7 +160,7 @@ def learn(
             return i, at, n_fresh
         seen = pulled[at] if pulls_after_predicting(shrinkage) else pulled[at + 1]
         at += 1
-        p = base[i] + settle(update, UNSHRUNK, bias[0], seen, size, one) * one
+        p = base[i] + settle(update, NO_SHRINKAGE, bias[0], seen, size, one) * one
         length = 1.0
         for k in range(begin, stop):
             if k + AHEAD < end:
@@ -234,7 +234,7 @@ def predict(
 ) -> None:
     """Predict each example by the present weights; changes nothing else."""
     shift = home_shift(len(cells))
-    intercept = exported(update, UNSHRUNK, bias[0], now, size, n_steps) * constant
+    intercept = exported(update, NO_SHRINKAGE, bias[0], now, size, n_steps) * constant
     for i in range(len(prediction)):
         p = intercept + score(
             uint64(start[i]), uint64(start[i + 1]), key, x, cells, shift,

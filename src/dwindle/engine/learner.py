@@ -143,7 +143,7 @@ class Learner:
 
         A label that the loss is not defined for is refused before anything is learned.
         """
-        label, importance = self.lessons(batch)
+        label, importance = self.checked_labels(batch)
         base = _base(batch)
         prediction = np.zeros(batch.n_examples)
         longest = self._longest(batch, importance)
@@ -421,7 +421,7 @@ class Learner:
             i,
         )
 
-    def lessons(self, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def checked_labels(self, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the labels and importances, if the loss is defined for them."""
         if batch.label is None:
             raise DataError("there is nothing to learn: the batch has no labels")

@@ -57,12 +57,12 @@ class MatrixRows:
         if holdout is not None:
             held = np.arange(1, batch.n_examples + 1) % holdout == 0
             self._held, self._batch = batch.only(held), batch.only(~held)
-            self._number = number[~held]
+            self._held_number, self._number = number[held], number[~held]
 
     def check(self, learner: Learner) -> None:
         """Refuse all rows if one has a label that the loss is not defined for."""
         with errors_at(self._called(self._number)):
-            learner.lessons(self._batch)
+            learner.checked_labels(self._batch)
 
     def learned(self, _more: bool = False) -> Iterator[Examples]:
         """Yield the rows, some at a time: to reorder all of them would copy the matrix."""
@@ -82,7 +82,11 @@ class MatrixRows:
 
     def held(self) -> Iterator[Examples] | None:
         """Yield the rows held out, if any are."""
-        return None if self._held is None else iter([Examples(self._held, str)])
+        return (
+            None
+            if self._held is None
+            else iter([Examples(self._held, self._called(self._held_number))])
+        )
 
 
 class FileExamples:

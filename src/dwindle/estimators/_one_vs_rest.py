@@ -154,7 +154,7 @@ class OneVsRest(Predictors):
                 for k, (learner, progress) in enumerate(zip(cooled, measured, strict=True)):
                     relabelled = self.relabelled(batch, k)
                     with errors_at(place):
-                        label, importance = learner.lessons(relabelled)
+                        label, importance = learner.checked_labels(relabelled)
                     progress.add(relabelled, learner.predict(relabelled), label, importance)
         loss = sum(progress.mean_loss for progress in measured)
         if measured[0].weight == 0:
@@ -187,7 +187,7 @@ class Table:
 
     def add(self, k: int, batch: Batch, prediction: NDArray[np.float64]) -> None:
         """Count what learner k predicted before it learned."""
-        label, importance = self._learners.members[k].lessons(batch)
+        label, importance = self._learners.members[k].checked_labels(batch)
         self._progress[k].add(batch, prediction, label, importance)
 
     def end(self) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.losses import Logistic, has_probabilities, link
+from dwindle.algorithm.losses import Logistic, has_probabilities, link, log_probabilities
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
@@ -122,9 +122,10 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict log probabilities, which are finite also where a probability rounds to 0."""
         scores = self.decision_function(X)
-        both = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-        log = -np.logaddexp(0.0, -both)
-        return log if scores.ndim == 1 else log - np.logaddexp.reduce(log, axis=1, keepdims=True)
+        negative, positive = log_probabilities(self._loss, scores)
+        if scores.ndim == 1:
+            return np.column_stack([negative, positive])
+        return positive - np.logaddexp.reduce(positive, axis=1, keepdims=True)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:

@@ -75,7 +75,7 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
         """Predict the probability of each label."""
         if not has_probabilities(self.learner.loss):
-            raise NotImplementedError("probabilities need the logistic loss")
+            raise NotImplementedError("probabilities need a loss with a link, as logistic")
         chance = link(self.learner.loss, self._do(self.learner.predict_one, x))
         return {False: 1.0 - chance, True: chance}
 

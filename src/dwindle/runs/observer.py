@@ -23,7 +23,7 @@ class Observer:
         """Called after each pass if there is a holdout."""
 
     def runs(self, done: int, total: int) -> None:
-        """Called when a run of a search is finished: so many, of so many."""
+        """Called when a run of a search is finished: ``done`` of ``total`` are."""
 
     def found(self, found: Any) -> None:
         """Called with the result of a search (`runs.tune.search.Found`), before the training."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle._base.threads import prefetch
 from dwindle.algorithm.losses import has_probabilities, is_classification, link
 from dwindle.data.formats.block import Parsed
@@ -77,12 +77,16 @@ def as_trained(model: Model, reading: ReadOptions | None) -> ReadOptions:
 
 def _conversion(model: Model, kind: str) -> Callable[[Scores], Scores]:
     """Return what turns scores into the kind of prediction that is asked for."""
+    if kind not in {"score", "probability", "label"}:
+        raise SettingError(f"kind must be score, probability or label, got {kind!r}")
     if kind == "score":
         return lambda p: p
     name = type(model.loss).__name__
     if kind == "probability":
         if not has_probabilities(model.loss):
-            raise DataError(f"probabilities need a model trained with logistic loss, not {name}")
+            raise DataError(
+                f"probabilities need a loss of two classes with a link, as Logistic; not {name}"
+            )
         return lambda p: np.asarray(link(model.loss, p))
     if not is_classification(model.loss):
         raise DataError(f"labels need a model of two classes, not one trained with {name}")

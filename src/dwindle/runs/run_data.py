@@ -37,7 +37,7 @@ class Passes:
         note, once = cache(note), once_only(paths)
         self._data = CachedExamples(self._learned, note, once=once)
         self.holdout: Holdout | None = None
-        if isinstance(holdout, int):
+        if holdout is not None and not isinstance(holdout, str):
             self.holdout = Holdout(
                 CachedExamples(self._held, note, once=once), f"1 example in {holdout}"
             )
@@ -52,14 +52,14 @@ class Passes:
         return self._data.parsed() if kept else self._data.again()
 
     def close(self) -> None:
-        """Give back the room that is taken by what was kept."""
+        """Delete the caches."""
         self._data.close()
         if self.holdout is not None:
             self.holdout.examples.close()
 
     def _learned(self) -> Iterator[Parsed]:
         everything = read(self._paths, self._reading)
-        if self.holdout is None or not isinstance(self._every, int):
+        if self.holdout is None or isinstance(self._every, str | None):
             yield from everything
             return
         for learned, held in parted(everything, self._every):
@@ -68,7 +68,7 @@ class Passes:
         self.holdout.examples.finish()
 
     def _held(self) -> Iterator[Parsed]:
-        assert isinstance(self._every, int)
+        assert not isinstance(self._every, str | None)
         for _, held in parted(read(self._paths, self._reading), self._every):
             yield held
 
@@ -119,7 +119,7 @@ class Holdout:
         for parsed in self.examples.again():
             batch = parsed.batch._replace(label=labels.mapped(parsed, learner.loss))
             with errors_at(parsed.place):
-                label, importance = learner.lessons(batch)
+                label, importance = learner.checked_labels(batch)
             progress.add(batch, learner.predict(batch), label, importance)
         if progress.weight == 0:
             raise self.empty()

@@ -4,7 +4,7 @@ Importing it imports no compiler, so that ``--help`` and bad usage are answered 
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dwindle._base.errors import SettingError
@@ -35,7 +35,7 @@ def interval(text: str) -> Callable[[float, int], bool]:
         count = int(text)
     except ValueError:
         raise SettingError(
-            f"checkpoint_every: expected seconds like 60s or a number of examples, got {text!r}"
+            f"expected seconds like 60s or a number of examples, got {text!r}"
         ) from None
     return lambda _seconds, examples: examples >= count
 
@@ -47,8 +47,8 @@ class RunSettings(LearnerSettings):
     passes: int = option(1, "Number of passes over the data.", kind=int, least=1)
     cooldown: int = option(
         0,
-        "Steps at the end in which gravity goes on without examples, so that it also reaches what "
-        "the last examples brought.",
+        "Gravity-only steps after the last example; they remove weights that only the last "
+        "examples made.",
         kind=int,
         least=0,
     )
@@ -85,17 +85,22 @@ class TrainSettings(RunSettings):
     reading: ReadOptions = field(default_factory=ReadOptions)
 
 
-def complete(settings: LearnerSettings, earlier: Mapping[str, Any], given: Collection[str]) -> None:
-    """Take from an earlier run the settings that were not given.
+def complete(
+    settings: TrainSettings, earlier: Mapping[str, Any], given: Collection[str]
+) -> TrainSettings:
+    """Return the settings with those that were not given taken from an earlier run.
 
-    The settings of one ingredient are taken together: who gives a shrinkage gives its gravity.
+    ``earlier`` has all that were not default. The settings of one ingredient are taken together:
+    who gives a shrinkage gives its gravity.
     """
     together = [
         {family, *(name for cls in known.values() for name in cls._fields)}
         for family, known in FAMILIES.items()
     ]
     together.append(set(Schedule._fields))
-    for name in options_of(settings):
+    taken: dict[str, Any] = {}
+    for name in {*options_of(LearnerSettings), *earlier}:
         group: set[str] = next((each for each in together if name in each), {name})
         if not group & set(given):
-            setattr(settings, name, earlier.get(name, default_of(settings, name)))
+            taken[name] = earlier.get(name, default_of(settings, name))
+    return replace(settings, **taken)

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from dwindle.runs.settings import TrainSettings, complete
 
 SHOWN = 3  # bad lines quoted in a summary
 RESUMED = ("passes", "cooldown", "holdout", "patience")  # settings that must be as they were
+REMEMBERED = ("keep", "skip_bad")  # settings that may be others when a run is resumed
 
 
 @dataclass
@@ -80,9 +81,11 @@ def train(
     """
     settings = settings or TrainSettings()
     observer = observer or Observer()
-    settings.check()
     target = Path(model_path)
-    earlier = _resumed(target, settings, given) if resume else None
+    earlier = _checkpoint_for(target) if resume else None
+    if earlier is not None and given is not None:
+        settings = _completed(settings, *earlier, given)
+    settings.check()
     files = sources(paths)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
     run = _Run(files, target, settings, data, observer)
@@ -100,20 +103,21 @@ def _checkpoint_of(model_path: Path) -> Path:
     return model_path.with_name(model_path.name + ".checkpoint")
 
 
-def _resumed(
-    model_path: Path, settings: TrainSettings, given: Collection[str] | None
-) -> tuple[Learner, dict[str, Any]] | None:
-    """Read the checkpoint, if there is one, and complete the settings from it."""
+def _checkpoint_for(model_path: Path) -> tuple[Learner, dict[str, Any]] | None:
+    """Read the checkpoint beside a model, if there is one."""
     path = _checkpoint_of(model_path)
-    if not path.exists():
-        return None
-    learner, metadata = load_checkpoint(path)
-    if given is not None:
-        earlier = settings_of_learner(learner) | {name: metadata[name] for name in RESUMED}
-        complete(settings, earlier, given)
-        if not set(metadata["reading"]) & set(given):
-            settings.reading = as_before(metadata["reading"], settings.reading)
-    return learner, metadata
+    return load_checkpoint(path) if path.exists() else None
+
+
+def _completed(
+    settings: TrainSettings, learner: Learner, metadata: dict[str, Any], given: Collection[str]
+) -> TrainSettings:
+    """Take from a checkpoint the settings that were not given."""
+    run = {name: metadata[name] for name in (*RESUMED, *REMEMBERED) if name in metadata}
+    settings = complete(settings, settings_of_learner(learner) | run, given)
+    if set(metadata["reading"]) & set(given):
+        return settings
+    return replace(settings, reading=as_before(metadata["reading"], settings.reading))
 
 
 class _Run(checkpoint.Reached):
@@ -349,7 +353,8 @@ class _Run(checkpoint.Reached):
         if self.progress is None:
             return
         self.worker.wait()
-        checkpoint.write(self, self.checkpoint, self._fixed())
+        remembered = {name: getattr(self.settings, name) for name in REMEMBERED}
+        checkpoint.write(self, self.checkpoint, self._fixed() | remembered)
         self._saved = (time.monotonic(), self.progress.examples)
 
     def restore(self, learner: Learner, metadata: dict[str, Any]) -> None:

@@ -2,14 +2,12 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.losses import Squared
-from dwindle.algorithm.settings import UPDATES, LearnerSettings, options_of
+from dwindle.algorithm.settings import SHRINKAGES, UPDATES, LearnerSettings, options_of
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Plain
 from dwindle.engine.learner import Learner
@@ -47,6 +45,11 @@ class Setting(NamedTuple):
         """Whether weights are pulled to zero at all."""
         return self.shrinkage == "rounding" or (self.gravity > 0 and self.shrinkage != "none")
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the shrinkage has what it needs: rounding needs a threshold."""
+        return self.shrinkage != "rounding" or self.threshold is not None
+
     def settings(self, fixed: LearnerSettings | None = None) -> RunSettings:
         """Return all settings of a run with this one."""
         known = {} if fixed is None else {k: getattr(fixed, k) for k in options_of(LearnerSettings)}
@@ -54,7 +57,13 @@ class Setting(NamedTuple):
 
     def learner(self, loss: Any, fixed: LearnerSettings | None = None) -> Learner:
         """Make a learner that knows nothing yet."""
-        return make_learner(replace(self.settings(fixed), loss=loss))
+        return make_learner(self.settings(fixed), loss)
+
+    def own(self) -> "Setting":
+        """Drop what this shrinkage does not have, so that lists of several shrinkages work."""
+        kept = SHRINKAGES[self.shrinkage]._fields if self.shrinkage in SHRINKAGES else self._fields
+        dropped = {"gravity", "threshold", "truncate_every"} - set(kept)
+        return self._replace(**{name: self._field_defaults[name] for name in dropped})
 
 
 class Grid(NamedTuple):
@@ -70,23 +79,26 @@ class Grid(NamedTuple):
     passes: tuple[int, ...] | None = None
     cooldown: tuple[int, ...] | None = None
 
-    def check(self) -> None:
-        """Refuse values that no run could use."""
+    def check(self, loss: Any, fixed: LearnerSettings | None = None) -> None:
+        """Refuse, before any work, values that no run could use with the fixed settings."""
         for name, values in self._asdict().items():
             if values is not None and not values:
                 raise SettingError(f"{name} must have a value to try")
-            for value in values or ():
-                given = Setting()._replace(**{name: value})
-                if given.shrinkage == "rounding":
-                    given = given._replace(threshold=1.0)
-                given.settings().check()
-                given.learner(Squared())
+        kinds = itertools.product(self.update, self.shrinkage, self.threshold)
+        made = [Setting(update=u, shrinkage=s, threshold=t) for u, s, t in kinds]
+        usable = [each for each in made if each.is_whole] or made
+        for name, values in self._asdict().items():
+            if name not in {"update", "shrinkage", "threshold"}:
+                made += [usable[0]._replace(**{name: value}) for value in values or ()]
+        for setting in [*usable, *made[len(usable) :]]:
+            setting.own().learner(loss, fixed)
 
     def settings(self) -> list[Setting]:
         """List all settings once; first those without shrinkage, the others' baseline."""
-        made = [Setting(*values) for values in itertools.product(*map(_given, self))]
+        all_of = (Setting(*values).own() for values in itertools.product(*map(_given, self)))
+        made = [setting for setting in all_of if setting.is_whole]
         shrunk = [setting for setting in made if setting.shrinks]
-        return list(dict.fromkeys([*map(_unshrunk, made), *shrunk]))
+        return list(dict.fromkeys([*map(_without_shrinkage, made), *shrunk]))
 
 
 def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
@@ -120,7 +132,7 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
     )
 
 
-def _unshrunk(setting: Setting) -> Setting:
+def _without_shrinkage(setting: Setting) -> Setting:
     """Return the setting without gravity, where the other options change nothing."""
     return setting._replace(
         gravity=0.0, truncate_every=1, threshold=None, shrinkage="truncation", cooldown=0

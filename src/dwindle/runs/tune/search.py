@@ -93,7 +93,7 @@ class Search:
             raise SettingError(f"metric {self.metric} needs labels of two classes, not {name}")
         if self.keep is not None and self.keep < 0:
             raise SettingError(f"keep must be 0 or more, got {self.keep}")
-        self.grid.check()
+        self.grid.check(self.loss, self.fixed)
 
     def run(
         self,
@@ -200,8 +200,8 @@ class Search:
             for number in loop:
                 for setting in run:
                     if setting.passes == number:
-                        with learner.after_cooldown(setting.cooldown) as rested:
-                            found[setting] = self._held(data, rested, fold)
+                        with learner.after_cooldown(setting.cooldown) as cooled:
+                            found[setting] = self._held(data, cooled, fold)
         except DivergedError:
             pass
         return list(found.values())
@@ -251,7 +251,7 @@ class Search:
         if good(dense, metric) == -math.inf:
             raise DataError(
                 "every run without gravity diverged or could not be measured: "
-                "try smaller rates, or scale the features"
+                "try smaller learning rates, or scale the features"
             )
         if self.keep is not None:
             chosen = max(scores, key=lambda each: (good(each, metric), -each.kept))
@@ -323,5 +323,5 @@ def _moment(setting: Setting) -> tuple[int, int]:
 def _name(run: Sequence[Setting]) -> str:
     said = run[0]._asdict()
     del said["passes"], said["cooldown"]
-    moments = (f"passes {passes} rest {rest}" for passes, rest in map(_moment, run))
+    moments = (f"passes {passes} cooldown {cooldown}" for passes, cooldown in map(_moment, run))
     return " ".join([*(f"{field} {value}" for field, value in said.items()), *moments])

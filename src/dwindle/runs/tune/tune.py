@@ -63,6 +63,7 @@ class TuneSettings:
 
     def check(self) -> None:
         """Refuse what no search could use."""
+        self.fixed.check()
         loss = self.fixed.ingredients().loss
         self.search(Logistic() if loss is None else loss).check()
         if self.jobs is not None and self.jobs < 1:
@@ -97,7 +98,7 @@ def tune(
     files = sources(paths)
     check_apart(target, files)
     if once_only(files):
-        raise DataError("a pipe can be read only once, and tuning reads the data twice: use a file")
+        raise DataError("a pipe can be read only once, and tune reads the data twice: use a file")
     journal = target.with_name(target.name + ".tuning")
     try:
         found = _found(files, journal, settings, observer)
@@ -158,7 +159,7 @@ def _fill(
         if loss is None and labels.found(parsed.batch):
             loss = labels.loss_for(parsed.batch)
         if loss is not None:
-            cache.add(_lessons(parsed, labels, loss))
+            cache.add(_checked(parsed, labels, loss))
         if cache.fault is not None:
             break
         done += parsed.batch.n_examples
@@ -176,11 +177,11 @@ def _fill(
     return loss
 
 
-def _lessons(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
+def _checked(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
     """Map the labels, refuse those the loss cannot use, and drop the names."""
     batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
     with errors_at(parsed.place):
-        Learner(loss).lessons(batch)
+        Learner(loss).checked_labels(batch)
     return parsed._replace(batch=batch, bad=[])
 
 
