@@ -26,6 +26,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["ValueError", "KeyError", "TypeError", "IndexError"])
 def test_a_bug_shows_its_traceback(error, data, tmp_path):
     command = ["train", str(data), "--quiet", "--model", str(tmp_path / "m")]

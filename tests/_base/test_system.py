@@ -72,6 +72,7 @@ def python(code, *words):
     return done.stdout.decode(), done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_all_commands_work_without_what_only_linux_has(data, temporary):
     folder = temporary.parent
     out, told = python(ELSEWHERE + COMMANDS, data, folder)
@@ -81,6 +82,7 @@ def test_all_commands_work_without_what_only_linux_has(data, temporary):
     assert written == {"m", "tuned", "p", "both", "data.arrow", "data.vw.gz"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("usual", [True, False])
 def test_a_learner_works_without_what_only_linux_and_usual_pythons_have(usual, tmp_path):
     here, _ = python("import sys\n" + LIBRARY.format(usual=True), tmp_path / "c")

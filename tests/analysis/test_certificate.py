@@ -168,6 +168,7 @@ def test_what_the_theorem_does_not_speak_of_is_refused_by_name():
         certify([batch], {}, loss=Poisson(), shrinkage=Truncation(0.1), learning_rate=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gravity", [0.02, 0.1])
 def test_averaged_weights_solve_the_lasso_within_theorem_3_2_s_bound(gravity):
     """E (1 - A eta/2) R(w_hat, g / (1 - A eta/2)) <= eta B/2 + |w*|^2 / (2 eta T) + R(w*, g)."""

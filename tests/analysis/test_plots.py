@@ -87,6 +87,7 @@ def test_the_score_of_numbers_is_their_mean_loss():
     assert point.score == pytest.approx(np.average(errors, weights=[1, 3]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1e-6])
 @pytest.mark.parametrize("last", [0, 3])
 def test_a_path_is_drawn_with_zeros_or_without(first, last):
@@ -103,6 +104,7 @@ def score(kept, accuracy, auc, gravity=0.0, loss=1.0):
     return Score(Setting(gravity=gravity), accuracy, auc, loss, kept, 0.01)
 
 
+@pytest.mark.slow
 def test_a_frontier_is_drawn_with_the_bound_and_the_chosen_point():
     dense, chosen = score(1000, 0.9, 0.95), score(50, 0.895, 0.94, 1e-3)
     others = [score(3, 0.6, 0.7, 0.1), score(60, 0.7, 0.8, 1e-4), score(100, 0.91, 0.9, 1e-5)]
@@ -123,6 +125,7 @@ def test_a_frontier_is_drawn_with_the_bound_and_the_chosen_point():
     assert png(above).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("worst", "best"), [(0.55, 0.93), (0.6, 0.99), (0.8, 0.99)])
 def test_nothing_of_a_frontier_is_cut_off(worst, best):
     points = [score(0, worst, 0.5), score(2968, best - 0.008, 0.979), score(70113, best, 0.9823)]
@@ -133,6 +136,7 @@ def test_nothing_of_a_frontier_is_cut_off(worst, best):
         assert axes.yaxis.label.get_window_extent().x0 > 0.05 * figure.dpi
 
 
+@pytest.mark.slow
 def test_where_no_bound_plays_a_part_none_is_drawn():
     dense, chosen = score(10, 0.9, 0.95), score(10, 0.91, 0.96, 1e-3)
     above, _ = plot_frontier(Found("accuracy", dense, chosen, None, [dense, chosen]))
@@ -153,6 +157,7 @@ def test_numbers_have_one_picture_in_which_the_frontier_goes_down():
     assert drawn.get_ylabel() == "loss"
 
 
+@pytest.mark.slow
 def test_the_other_picture_is_of_the_accuracy_if_the_metric_is_the_auc():
     one = score(7, 0.8, 0.9)
     axes = plot_frontier(Found("auc", one, one, 0.89, [one]))

@@ -36,6 +36,7 @@ def workplace(tmp_path_factory):
     return here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_s_help_ends_with_an_example_that_runs(command, workplace):
     text = dwindle(command, "--help").stdout

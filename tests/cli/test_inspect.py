@@ -109,6 +109,7 @@ def test_settings_counts_and_intercept_are_shown_before_the_weights(model):
     assert more == f"and {len(found) - 3} more: --top {len(found)} shows all"
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode_is_served(model):
     text = inspected(model, PYTHONIOENCODING="ascii")
     assert "w\\xf6rd^w1" in text

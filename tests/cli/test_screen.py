@@ -126,6 +126,7 @@ def table(lines):
     return [line for line in lines if re.match(r" +(examples|[0-9,]+) ", line)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_on_a_terminal_the_table_stays_and_a_bar_below_it_goes(data, model, tmp_path, columns):
     shown = Terminal("train", data, "-m", tmp_path / "m", columns=columns)
@@ -143,6 +144,7 @@ def test_on_a_terminal_the_table_stays_and_a_bar_below_it_goes(data, model, tmp_
     assert "\x1b[?25l" not in shown.written
 
 
+@pytest.mark.slow
 def test_the_pass_is_told_if_there_are_several(data, tmp_path):
     shown = Terminal("train", data, "-m", tmp_path / "m", "--passes", 2)
     assert shown.end() == 0
@@ -151,6 +153,7 @@ def test_the_pass_is_told_if_there_are_several(data, tmp_path):
     assert re.search(r"pass 2/2 ━+ +100%", plain)
 
 
+@pytest.mark.slow
 def test_of_a_pipe_there_is_no_share(data, tmp_path):
     with subprocess.Popen([shutil.which("cat"), data], stdout=subprocess.PIPE) as pipe:
         shown = Terminal("train", "-", "-m", tmp_path / "m", stdin=pipe.stdout)
@@ -161,6 +164,7 @@ def test_of_a_pipe_there_is_no_share(data, tmp_path):
     assert "%" not in plain.split("kept ")[0]
 
 
+@pytest.mark.slow
 def test_a_terminal_that_cannot_move_its_cursor_gets_the_log(data, model, tmp_path):
     shown = Terminal("train", data, "-m", tmp_path / "m", TERM="dumb")
     assert shown.end() == 0
@@ -169,6 +173,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_the_log(data, model, tmp_pa
     assert table(shown.written.splitlines()) == table(log)
 
 
+@pytest.mark.slow
 def test_without_colours_what_is_read_still_differs_from_what_is_not(data, tmp_path):
     shown = Terminal("train", data, "-m", tmp_path / "m", NO_COLOR="1")
     assert shown.end() == 0
@@ -177,6 +182,7 @@ def test_without_colours_what_is_read_still_differs_from_what_is_not(data, tmp_p
     assert "━ 100%" in shown.written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--quiet", "--json"])
 def test_who_wants_quiet_or_json_gets_no_bar(data, tmp_path, option):
     shown = Terminal("train", data, "-m", tmp_path / "m", option)
@@ -184,6 +190,7 @@ def test_who_wants_quiet_or_json_gets_no_bar(data, tmp_path, option):
     assert "\x1b" not in shown.written
 
 
+@pytest.mark.slow
 def test_stopping_takes_the_bar_away_and_says_how_to_go_on(data, tmp_path):
     shown = Terminal("train", data, "-m", tmp_path / "m", "--passes", 100)
     shown.read(until="131,072 ")
@@ -198,6 +205,7 @@ def test_stopping_takes_the_bar_away_and_says_how_to_go_on(data, tmp_path):
     assert before == table(before)
 
 
+@pytest.mark.slow
 def test_a_bad_line_takes_the_bar_away_and_is_told(data, tmp_path):
     bad = tmp_path / "bad.vw"
     bad.write_text(data.read_text() + "1|f a\n")
@@ -208,6 +216,7 @@ def test_a_bad_line_takes_the_bar_away_and_is_told(data, tmp_path):
     assert before == table(before)
 
 
+@pytest.mark.slow
 def test_predict_and_evaluate_show_the_bar_and_leave_nothing_of_it(data, model, tmp_path):
     shown = Terminal("predict", model, data, "-o", tmp_path / "out")
     assert shown.end() == 0
@@ -223,12 +232,14 @@ def test_predict_and_evaluate_show_the_bar_and_leave_nothing_of_it(data, model, 
     assert "\x1b" not in (tmp_path / "found").read_text()
 
 
+@pytest.mark.slow
 def test_predictions_on_the_terminal_are_not_disturbed(data, model):
     shown = Terminal("predict", model, data)
     assert shown.end() == 0
     assert "\x1b" not in shown.written
 
 
+@pytest.mark.slow
 def test_rich_is_not_imported_where_no_bar_is_shown(data, model, tmp_path):
     for args in (["train", data, "-m", tmp_path / "m"], ["evaluate", model, data]):
         code = (

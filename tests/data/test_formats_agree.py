@@ -158,6 +158,7 @@ def numbered():
     ]
 
 
+@pytest.mark.slow
 def test_numbered_features(numbered, tmp_path):
     texts = text_files(numbered, tmp_path, TEXTS)
     agree([*texts, *wide_files(numbered, tmp_path)])
@@ -181,6 +182,7 @@ def named():
     ]
 
 
+@pytest.mark.slow
 def test_named_columns_with_text_and_missing_values(named, tmp_path):
     texts = text_files(named, tmp_path, ["vw", "csv", "tsv", "jsonl"])
     agree([*texts, *wide_files(named, tmp_path)], weight_column="weight")
@@ -215,6 +217,7 @@ def test_ignored_namespaces(spaced, tmp_path):
     agree(text_files(spaced, tmp_path, ["vw", "jsonl"], [""]), ignore=frozenset(["user"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [

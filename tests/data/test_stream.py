@@ -92,6 +92,7 @@ def examples(path):
     return sum(parsed.batch.n_examples for parsed in read([str(path)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPRESS)
 def test_parts_compressed_apart_and_put_together_are_one_file(tmp_path, name):
     path = tmp_path / f"a.vw.{name}"
@@ -105,6 +106,7 @@ def test_zeros_that_fill_up_the_last_block_of_a_tape_are_no_part_of_a_gz(tmp_pat
     assert examples(tmp_path / "a.vw.gz") == 5000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", ["half", "end", "second"])
 @pytest.mark.parametrize("name", COMPRESS)
 def test_what_is_cut_short_is_told_wherever_it_is(tmp_path, name, cut):

@@ -38,6 +38,7 @@ def test_ignored_namespaces_are_checked_and_left_out(data, ignore):
     check(data, ignore=ignore, interactions=INTERACTIONS[:2])
 
 
+@pytest.mark.slow
 @given(everything, st.integers(0, 60))
 def test_lines_are_read_alike_wherever_the_text_is_cut_into_blocks(data, at):
     at = data.find(b"\n", at) + 1
@@ -117,6 +118,7 @@ def test_numbers_beside_the_middle_of_two_singles_are_rounded_as_python_rounds_t
     check(f"{text} {text} | a:{text} b |f:{text} c\n".encode())
 
 
+@pytest.mark.slow
 def test_many_numbers_that_the_kernel_is_not_sure_of_cost_one_more_walk(monkeypatch):
     walks = []
     read = vw.read
@@ -129,6 +131,7 @@ def test_many_numbers_that_the_kernel_is_not_sure_of_cost_one_more_walk(monkeypa
 # Memory and machine code
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="protects a page as Linux does")
 def test_nothing_is_read_past_the_end_of_the_data():
     """The data ends where a page begins that must not be touched: a read there kills the process."""

@@ -14,6 +14,7 @@ from helpers import reference_parsers as reference
 from helpers.vw_lines import names, parse
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=100), st.integers(0, 2**64 - 1), st.integers(0, 99))
 def test_xxh64_is_that_of_the_xxhash_package(data, seed, at):
     text = np.frombuffer(data + b" ", np.uint8)

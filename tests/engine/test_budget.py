@@ -161,6 +161,7 @@ def test_a_budget_is_algorithm_1_that_loses_what_would_have_died_first(
     agree(learner, weights)
 
 
+@pytest.mark.slow
 @given(seed=seeds, cuts=seeds, max_live=st.integers(6, 300), every=st.integers(1, 3))
 @few_examples(20)
 def test_the_regret_bound_holds_for_the_gravities_that_a_budget_comes_to(
@@ -203,6 +204,7 @@ def test_the_regret_bound_holds_for_the_gravities_that_a_budget_comes_to(
     assert certificate.comparator_penalty == pytest.approx(charged / rate / n, 1e-6, 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", [Plain(), Adaptive()], ids=str)
 def test_what_tells_something_stays_while_the_rest_comes_and_goes(update):
     rng = np.random.default_rng(0)
@@ -298,6 +300,7 @@ def clicks(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_the_command_line_keeps_a_budget_and_says_what_it_came_to(clicks, tmp_path):
     with_products = "train", clicks, "--interactions", "q*a", "--model", tmp_path / "m.parquet"
     free, within = (run(*with_products, "--json", *budget) for budget in ((), ("--max-live", 9000)))

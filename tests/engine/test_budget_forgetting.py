@@ -19,6 +19,7 @@ def energies(learner):
     return dict(zip((full["key"] - np.uint64(1)).tolist(), full["energy"].tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("update", "every"), [(FTRL(), 1), (RDA(), 1), (RDA(), 3)], ids=str)
 @given(seed=seeds, max_live=st.integers(6, 100))
 @settings(max_examples=10)
@@ -60,6 +61,7 @@ def with_noise(seed, n, words, once=10):
     return Batch.from_arrays(np.arange(n + 1) * (3 + once), key.ravel(), np.ones(key.size), label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", [FTRL(), RDA()], ids=str)
 def test_what_was_frequent_is_held_and_forgotten_long_after_it_was_seen_last(update):
     learner = budgeted(update, 1e-3, 300, 0.5)

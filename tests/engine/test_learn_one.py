@@ -85,6 +85,7 @@ def first_of(do, make_batch):
     return do(make_batch())[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", LEARNERS)
 @settings(max_examples=40)
 @given(stream=st.lists(examples, max_size=12))
@@ -108,6 +109,7 @@ def outcome(work):
         return str(error)
 
 
+@pytest.mark.slow
 def test_a_long_stream_sweeps_grows_and_winds_the_clock_alike():
     rng = np.random.default_rng(0)
     stream = [
@@ -359,6 +361,7 @@ def test_probabilities_are_the_logistic_of_the_prediction():
         Learner(Squared()).predict_proba_one({"a": 1})
 
 
+@pytest.mark.slow
 def test_memory_follows_the_live_features_not_the_names_ever_seen():
     """50,000 names of 1000 bytes go by, which alone would take 50 MB."""
     script = """

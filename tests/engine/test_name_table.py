@@ -36,6 +36,7 @@ def living(learner):
     return cells["key"][cells["key"] != 0] - np.uint64(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("update", "gravity", "max_live"),
     [(Adaptive(), 0.02, None), (Adaptive(), 0.0, 3000), (FTRL(), 1.0, 3000), (FTRL(), 1.0, 60_000)],
@@ -82,6 +83,7 @@ def test_a_list_of_names_may_be_filled_anew_after_it_was_learned_from():
     assert set(learner.weights()) == {f"{letter}{t}" for letter in "ab" for t in range(3)}
 
 
+@pytest.mark.slow
 def test_names_of_a_batch_learned_from_again_and_again_do_not_pile_up():
     rng = np.random.default_rng(2)
     learner = Learner(Logistic(), Truncation(), Adaptive(), max_live=2000)
@@ -92,6 +94,7 @@ def test_names_of_a_batch_learned_from_again_and_again_do_not_pile_up():
     assert waiting < 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_forked_process_knows_the_names_and_learns_on():
     """In a process of its own: what forks here has threads of others."""

@@ -76,6 +76,7 @@ def test_a_shrinkage_needs_what_the_update_calls():
     Learner(shrinkage=truncation_without("acts_on", "path_sum"), update=Plain())
 
 
+@pytest.mark.slow
 def test_whole_ones_are_as_good_as_those_that_they_were_made_of():
     batch = Batch.from_dicts([{"a": 1, f"w{i % 7}": 2} for i in range(50)], [1, -1] * 25)
     own, known = (
@@ -151,6 +152,7 @@ print(chance[1] > 0.8)
 """
 
 
+@pytest.mark.slow
 def test_a_user_s_own_classification_loss_has_probabilities(tmp_path, monkeypatch):
     (tmp_path / "probit.py").write_text(PROBIT)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))

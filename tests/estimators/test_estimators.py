@@ -25,6 +25,7 @@ from helpers.matrices import data, in_order, numbers, same
 # The same weights in any batching.
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(cuts=st.lists(st.integers(0, 400), max_size=12), classes=st.sampled_from([2, 3]))
 def test_partial_fit_in_any_batching_gives_the_same_bits(cuts, classes):

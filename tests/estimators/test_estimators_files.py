@@ -27,6 +27,7 @@ def train(*args):
     commands.dwindle("train", *args, "-q")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "settings"),
     [

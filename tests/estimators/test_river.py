@@ -29,6 +29,7 @@ BOTH = [TruncatedGradientClassifier, TruncatedGradientRegressor]
 CHECKS = [(kind, check) for kind in BOTH for check in checks.yield_checks(kind())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "check"), CHECKS, ids=[f"{k.__name__}-{c.__name__}" for k, c in CHECKS]
 )
@@ -159,6 +160,7 @@ def test_counts_are_predicted_by_their_mean():
     assert model.predict_one({"a": 1}) == pytest.approx(7, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_nothing_else_needs_river():
     script = (
         "import sys; sys.modules['river'] = None; import dwindle.engine.learner, dwindle.cli.train"

@@ -135,6 +135,7 @@ WATCHED = """
 """
 
 
+@pytest.mark.slow
 def test_the_stamp_of_a_kernel_covers_every_file_that_it_runs_code_of(tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text(OWN_SHRINKAGE)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
@@ -218,6 +219,7 @@ def test_a_user_s_loss_is_compiled_in_cached_and_never_stale(tmp_path):
     assert float(third[0]) == pytest.approx(4 * 0.9 * 0.05)
 
 
+@pytest.mark.slow
 def test_the_inner_loops_count_no_references(tmp_path):
     """An NRT_incref inside the loop over features would cost more than the learning."""
     code = """

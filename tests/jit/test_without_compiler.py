@@ -89,6 +89,7 @@ LINES = """\
 """
 
 
+@pytest.mark.slow
 def test_the_command_trains_from_text_without_a_compiler(tmp_path):
     data = tmp_path / "data.vw"
     data.write_text(20 * LINES, encoding="utf-8")

@@ -271,6 +271,7 @@ def test_a_learner_saved_and_loaded_goes_on_to_the_bit(tmp_path):
     assert back.weights() == learner.weights()
 
 
+@pytest.mark.slow
 def test_a_learner_that_was_pickled_can_be_saved_where_nothing_else_is_imported(tmp_path):
     learner = trained()
     (tmp_path / "pickled").write_bytes(pickle.dumps(learner))

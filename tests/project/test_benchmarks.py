@@ -90,6 +90,7 @@ def test_contestants_take_turns_and_the_first_round_is_not_counted():
     assert [len(each) for each in runs.values()] == [2, 2]
 
 
+@pytest.mark.slow
 def test_the_peak_of_a_process_is_its_own():
     block = "bytearray({}); import time; time.sleep(0.1)"
     large, small = ([sys.executable, "-c", f"x = {block.format(size)}"] for size in (2 * 10**8, 10))
@@ -119,6 +120,7 @@ def test_of_two_bars_for_parsing_one_is_enough():
     assert verdict("rcv1", slow, [slow]) == NOT_MET
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_figure_its_bar_and_the_commands(tmp_path):
     row = Row(
         "text", "dwindle", Spread(1.5, 1.4, 1.6), 2.9, 251.2, 0.8, {"kept": 1234}, "dwindle x"

@@ -74,6 +74,7 @@ def test_models_of_the_first_examples_are_within_their_budgets_and_the_first_has
         assert 0.2 < each["error"] < 0.6
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_process_is_seen_until_it_ends():
     code = "import time; text = b'x' * 10**8; time.sleep(1)"
     with subprocess.Popen([sys.executable, "-c", code]) as process, Watched([process.pid]) as seen:

@@ -42,6 +42,7 @@ def path(named):
     return named[1]
 
 
+@pytest.mark.slow
 def test_a_path_goes_from_few_features_to_nearly_all(path):
     kept = [point.kept for point in path]
     assert 1 <= kept[0] <= INFORMATIVE
@@ -58,6 +59,7 @@ def test_the_informative_features_alone_rank_the_test_part_well(path):
     assert max(point.auc for point in path if point.kept <= 2 * INFORMATIVE) > 0.9
 
 
+@pytest.mark.slow
 def test_a_path_is_the_same_again_and_says_nothing(named, data, capfd):
     name, path = named
     assert PATHS[name](*data) == path

@@ -62,6 +62,7 @@ def test_every_reason_is_of_a_claim():
     assert len(keys) == len(CLAIMS)
 
 
+@pytest.mark.slow
 def test_a_quick_run_has_a_page_and_figures_of_what_there_is(tmp_path):
     text = page.write(QUICK)
     assert "This is a quick run" in text

@@ -166,6 +166,7 @@ def test_any_name_and_tag_comes_back_from_vw_text_or_is_refused(namespace, featu
     assert list(back.tags or [""]) == [tag]
 
 
+@pytest.mark.slow
 def test_every_number_is_read_as_the_same_one():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2**32, 300_000, np.uint32).view(np.float32)
@@ -212,6 +213,7 @@ def test_what_is_said_beats_the_extension(plain, tmp_path):
     assert (tmp_path / "a.arrow").read_text().startswith("1 | 3:0.5 12\n-1 |\n")
 
 
+@pytest.mark.slow
 def test_standard_output_holds_the_data_and_nothing_else(rich, tmp_path):
     done = dwindle("-", "-", "--to", "vw", stdin=RICH.encode())
     convert([str(rich)], str(tmp_path / "a.vw"))

@@ -89,6 +89,7 @@ def test_interactions_come_from_the_cache_too(data, tmp_path):
     assert bits(model) == (valid(learner.weights()), learner.intercept)
 
 
+@pytest.mark.slow
 def test_several_passes_over_a_pipe_are_those_over_a_file(data, tmp_path):
     expected, _ = fitted([data], tmp_path / "file", passes=3, reading=ReadOptions())
     args = ("-g", SHRINKAGE.gravity, "--passes", 3, "-q")
@@ -152,6 +153,7 @@ def test_bad_lines_are_counted_and_shown_in_cached_passes_as_in_parsed_ones(data
     assert len(cached.bad_lines) == 3
 
 
+@pytest.mark.slow
 def test_tables_that_need_no_parsing_are_not_cached(tmp_path):
     table = {"label": [1.0, -1.0] * 50, "x": np.arange(100) / 7}
     pq.write_table(pa.table(table), tmp_path / "a.parquet")
@@ -163,6 +165,7 @@ def test_tables_that_need_no_parsing_are_not_cached(tmp_path):
     assert Model.load(tmp_path / "m").metadata["examples"] == 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_leaves_nothing_in_the_temporary_folder(data, tmp_path, temporary, number):
     args = ("--passes", 10_000, "--json", "--holdout", 10, "--patience", 10_000)
@@ -187,6 +190,7 @@ def no_room():
     resource.setrlimit(resource.RLIMIT_FSIZE, (LITTLE, resource.RLIM_INFINITY))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [2, 100])
 def test_without_room_for_a_cache_the_data_is_parsed_again_and_that_is_said(data, tmp_path, every):
     args = ("-g", SHRINKAGE.gravity, "--passes", 3, "--holdout", every)
@@ -201,6 +205,7 @@ def test_without_room_for_a_cache_the_data_is_parsed_again_and_that_is_said(data
     )
 
 
+@pytest.mark.slow
 def test_without_room_for_what_comes_through_a_pipe_the_run_ends_with_a_sentence(data, tmp_path):
     with data.open("rb") as file:
         done = dwindle(

@@ -50,6 +50,7 @@ def test_stopped_in_any_pass_and_resumed_the_model_is_the_same_to_the_bit(
     assert not list(tmp_path.glob("*.checkpoint"))
 
 
+@pytest.mark.slow
 def test_ended_between_the_best_model_and_the_next_checkpoint_it_resumes_all_the_same(
     noise, tmp_path
 ):

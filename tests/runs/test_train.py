@@ -25,6 +25,7 @@ from helpers.training_text import SETTINGS, fitted, lines
 TEXT = lines().encode()
 
 
+@pytest.mark.slow
 def test_figures_are_whole_though_another_thread_measures_them(data, tmp_path, monkeypatch):
     def run(name, stop_after=None):
         rows, batches = [], []
@@ -63,6 +64,7 @@ def test_the_best_constant_does_not_depend_on_the_blocks(tmp_path):
     assert len(losses) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [100, 1000, 77_777, 2**21])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_block_size_and_threads_never_change_a_bit(data, tmp_path, size, threads):
@@ -71,6 +73,7 @@ def test_block_size_and_threads_never_change_a_bit(data, tmp_path, size, threads
     assert fitted([data], tmp_path, reading=reading) == expected
 
 
+@pytest.mark.slow
 def test_compression_is_told_by_content_and_never_changes_a_bit(data, tmp_path):
     expected = fitted([data], tmp_path)
     raw = data.read_bytes()
@@ -95,6 +98,7 @@ def test_folders_globs_and_several_files_are_one_stream(data, tmp_path):
     assert fitted(sorted(parts.iterdir()), tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_a_pipe_and_a_file_give_the_same_model(data, tmp_path):
     expected = fitted([data], tmp_path)
     for name, raw in (("plain", data.read_bytes()), ("gz", gzip.compress(data.read_bytes()))):
@@ -165,6 +169,7 @@ def test_thousands_of_large_labels_have_a_best_constant(tmp_path):
     assert summary.best_constant_loss == pytest.approx(prices.var(), rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_first_line_longer_than_any_buffer_still_tells_the_format(tmp_path):
     long = "1 " + " ".join(f"{j}:0.5" for j in range(1, 2000)) + "\n"
     (tmp_path / "noname").write_text(long * 3)

@@ -70,6 +70,7 @@ def test_skip_bad_counts_and_shows_the_first_three(tmp_path):
     assert (summary["skipped"], summary["examples"]) == (5, 50)
 
 
+@pytest.mark.slow
 def test_empty_and_damaged_input_is_told_in_one_line(tmp_path):
     done = dwindle("train", "-", "-m", tmp_path / "m", stdin=b"", check=False)
     assert (done.returncode, done.stderr) == (1, b"dwindle: -: no examples to learn from\n")

@@ -96,6 +96,7 @@ ONE_BY_ONE = ("-g", "1e-4", "--passes", "3", "--pass-decay", "0.8")
 LEARN, WRITE, REPLACE = "dwindle.engine.learner:Learner.learn", "os:fsync", "pathlib:Path.replace"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_writes_a_checkpoint_and_resume_goes_on_to_the_same_bits(
     long_data, tmp_path, number

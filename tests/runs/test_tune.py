@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("signals_as_before")
 TEXT = planted_data.vw(EXAMPLES).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "options"),
     [
@@ -62,6 +63,7 @@ def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
     }
 
 
+@pytest.mark.slow
 def test_the_planted_features_are_kept_with_their_names(data, tmp_path):
     dwindle("tune", data, "-m", tmp_path / "m", "--learning-rate", "0.3,1", "--passes", "1,3,10", "--folds", "5", "-q")  # fmt: skip
     names = set(Model.load(tmp_path / "m").weights())
@@ -137,6 +139,7 @@ def without_matplotlib(*args):
     )
 
 
+@pytest.mark.slow
 def test_without_matplotlib_there_is_a_note_unless_the_picture_was_asked_for(data, tmp_path):
     done = without_matplotlib("tune", data, "-m", tmp_path / "m", *FAST)
     assert done.returncode == 0
@@ -147,6 +150,7 @@ def test_without_matplotlib_there_is_a_note_unless_the_picture_was_asked_for(dat
     assert done.stderr == 'dwindle: --picture needs matplotlib: pip install "dwindle[plot]"\n'
 
 
+@pytest.mark.slow
 def test_quiet_is_silent(data, tmp_path):
     done = dwindle("tune", data, "-m", tmp_path / "m", *FAST, "--quiet")
     assert (done.stdout, done.stderr) == ("", "")
@@ -176,6 +180,7 @@ def test_a_log_gets_the_table_and_the_choice_and_a_line_now_and_then(data, tmp_p
         assert any(line.startswith(word) for line in lines), word
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
     shown = Terminal("tune", data, "-m", tmp_path / "m", *FAST, "--no-picture")
     assert shown.end() == 0

@@ -53,6 +53,7 @@ def test_numbers_have_no_accuracy_and_the_first_labels_decide(tmp_path):
     assert tuned.found.chosen.loss <= tuned.found.bound == 1.01 * tuned.found.dense.loss
 
 
+@pytest.mark.slow
 def test_pipes_are_refused(data, tmp_path):
     for args in (["-"], [data, "/dev/stdin"]):
         command = [
@@ -116,6 +117,7 @@ def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text,
     dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST, "-q")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["1", "-1", "5"])
 def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
     (tmp_path / "a.vw").write_text("".join(f"{label} | a:{i % 7} b\n| c\n" for i in range(40)))

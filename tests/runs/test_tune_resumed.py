@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("signals_as_before")
 TEXT = planted_data.vw(EXAMPLES).encode()
 
 
+@pytest.mark.slow
 def test_who_asks_again_a_moment_later_does_not_wait():
     code = """
 import time
@@ -38,6 +39,7 @@ while True:
         assert process.wait() == -signal.SIGTERM
 
 
+@pytest.mark.slow
 def test_stopping_takes_the_bar_away_though_no_run_is_finished(data, tmp_path):
     shown = Terminal("tune", data, "-m", tmp_path / "m", *FAST, "--passes", "1000000")
     shown.read(until="runs")

@@ -25,7 +25,7 @@ from dwindle.features.batch import Batch
 from dwindle.model.model import save_models
 from dwindle.runs.build import make_learner
 from dwindle.runs.run_data import Passes
-from dwindle.runs.settings import RunSettings
+from dwindle.runs.settings import RunSettings, number_or_file
 
 Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -54,7 +54,9 @@ class TruncatedGradient(HasColumns, RunSettings):
     Its parameters are the settings of ``dwindle train``, from the same table.
     """
 
-    holdout: Any = option(10, "Hold out every N-th row, or a file, for early stopping.", least=2)
+    holdout: Any = option(
+        10, "Hold out every N-th row, or a file, for early stopping.", kind=number_or_file, least=2
+    )
     shuffle: bool = True
     random_state: Any = 0
     early_stopping: bool = False
