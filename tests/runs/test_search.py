@@ -147,7 +147,9 @@ def test_a_rate_that_diverges_spoils_no_other():
 
 def test_if_every_rate_diverges_that_is_told():
     grid = Grid((50.0,), (1.0,), (0.0,), update=("plain",), passes=(1,))
-    with pytest.raises(DataError, match=r"every run without gravity diverged.*smaller learning rates"):
+    with pytest.raises(
+        DataError, match=r"every run without gravity diverged.*smaller learning rates"
+    ):
         Search(Squared(), grid, folds=3).run(batches(NUMBERS))
 
 
