@@ -9,6 +9,9 @@ from hypothesis import settings
 FULL = bool(os.environ.get("DWINDLE_FULL"))  # `make test-all`
 
 
+in_full = pytest.mark.skipif(not FULL, reason="only in `make test-all`")
+
+
 def few_examples(n):
     """Let Hypothesis make n examples, or ten times as many."""
     return settings(max_examples=10 * n if FULL else n)

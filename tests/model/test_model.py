@@ -20,7 +20,7 @@ from dwindle.features.names import Text
 from dwindle.model import storage
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model, heaviest_first
-from helpers.effort import few_examples
+from helpers.effort import few_examples, in_full
 from helpers.ingredients import SCHEDULES, over_ingredients
 from helpers.random_streams import batch_of, cut, seeds, stream
 
@@ -197,6 +197,7 @@ def test_names_of_any_size_come_back_and_others_read_them(tmp_path, monkeypatch,
     assert load_checkpoint(path)[0].weights() == learner.weights()
 
 
+@in_full
 @pytest.mark.slow
 def test_more_than_two_gib_of_names_are_written_and_read(tmp_path):
     n, size = 2_200, 2**20

@@ -9,6 +9,7 @@ import pytest
 
 from experiments import big_ads_page
 from experiments.big_ads import Plan, Watched, first_examples
+from helpers.effort import in_full
 
 ROOT = Path(__file__).parents[2]
 MAX_LIVE = 1_000_000
@@ -31,6 +32,7 @@ def results(folder):
     return json.loads((folder / "big-ads.json").read_text())
 
 
+@in_full
 @pytest.mark.slow
 def test_the_small_run_keeps_its_budget_at_all_times(small):
     found = results(small)
@@ -43,6 +45,7 @@ def test_the_small_run_keeps_its_budget_at_all_times(small):
         assert model["kept"] <= model["peak_live"] <= model["max_live"]
 
 
+@in_full
 @pytest.mark.slow
 def test_the_small_run_keeps_a_fifth_of_the_features_and_loses_less_than_the_paper_accepted(small):
     found = results(small)
@@ -53,6 +56,7 @@ def test_the_small_run_keeps_a_fifth_of_the_features_and_loses_less_than_the_pap
     assert without["seen"] == pytest.approx(found["training"]["summary"]["seen"], rel=0.03)
 
 
+@in_full
 @pytest.mark.slow
 def test_the_small_run_writes_a_page_and_a_picture_and_leaves_no_model(small):
     assert {path.name for path in small.iterdir()} == {

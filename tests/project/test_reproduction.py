@@ -8,6 +8,7 @@ import pytest
 from experiments import figures, page
 from experiments.claims import CLAIMS
 from experiments.findings import DIFFERS
+from helpers.effort import in_full
 from helpers.experiment_results import FULL, QUICK
 
 
@@ -78,6 +79,7 @@ def test_a_run_of_nothing_has_a_page_without_claims_and_figures(tmp_path):
     assert figures.draw(nothing, tmp_path) == []
 
 
+@in_full
 @pytest.mark.slow
 def test_each_figure_is_drawn_twice_to_the_same_bytes(tmp_path):
     first, second = figures.draw(FULL, tmp_path / "1"), figures.draw(FULL, tmp_path / "2")

@@ -75,7 +75,7 @@ def test_killed_at_several_points_and_resumed_the_model_is_the_same_to_the_bit(n
     dwindle("train", noise, "-m", tmp_path / "whole", *given)
     args = ("train", noise, "-m", tmp_path / "part", *given, "--checkpoint-every", 100, "--resume")
     for where, n in [
-        ("dwindle.runs.train:write", 2),  # a checkpoint
+        ("dwindle.runs.checkpoint:write", 2),  # a checkpoint
         ("dwindle.engine.learner:Learner.next_pass", 2),
         ("pathlib:Path.replace", 4),  # of a checkpoint or of the best model
     ]:

@@ -68,7 +68,7 @@ def test_pipes_are_refused(data, tmp_path):
         done = subprocess.run(command, input=data.read_bytes(), capture_output=True, check=False)
         assert done.returncode == 1
         assert done.stderr.decode() == (
-            "dwindle: a pipe can be read only once, and tuning reads the data twice: use a file\n"
+            "dwindle: a pipe can be read only once, and tune reads the data twice: use a file\n"
         )
 
 
