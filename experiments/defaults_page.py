@@ -79,8 +79,8 @@ def verdict(rows: Sequence[dict[str, Any]]) -> str:
     worst = max(rows, key=ratio)
     met = good >= SHARE * len(rows) and ratio(worst) <= WORST
     return (
-        f"dwindle's progressive loss is as low or lower on {good} of {len(rows)} sets, "
-        f"its AUC as high or higher on {ranks} of {len(ranked)}; the worst ratio is {ratio(worst):.3f} ({worst['set']}).\n"
+        f"dwindle's progressive loss is as low or lower, within {100 * ALIKE:g} %, on {good} of {len(rows)} sets, "
+        f"its AUC as high or higher, within {ALIKE:g}, on {ranks} of {len(ranked)}; the worst ratio is {ratio(worst):.3f} ({worst['set']}).\n"
         f"The goal, a loss as low or lower on {100 * SHARE:.0f} % of the sets "
         f"and nowhere more than {100 * (WORST - 1):.0f} % higher, is {'met' if met else 'not met'}."
     )

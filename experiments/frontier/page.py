@@ -21,7 +21,7 @@ HEAD = """\
 # Accuracy against model size
 
 Which method reaches which AUC, with how few weights in the finished model, and with how few features in memory while it learns?
-`make frontier` (`python -m experiments.frontier`; {minutes:.0f} minutes in one process, beside other work; `DWINDLE_DATA` names a folder with the data) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model.
+`make frontier` (`python -m experiments.frontier`; {minutes:.0f} minutes in one process; `DWINDLE_DATA` names a folder with the data) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model.
 
 Every method gets the same number of learning rates, the same passes and the same penalty strengths, and all combinations are tried. A method with a budget also tries each budget with each of them.
 The best model is selected on the test set, for every method alike: the page compares methods and does not predict performance on new data.
