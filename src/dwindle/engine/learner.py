@@ -13,7 +13,7 @@ from dwindle._base.dispatch import exact, from_recipe, json_number, recipe
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.losses import Logistic, has_probabilities, link
+from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, Truncation
 from dwindle.algorithm.updates import Adaptive, Update, default_learning_rate, eviction_report
@@ -92,6 +92,7 @@ class Learner:
         ingredients = self.loss, self.shrinkage, self.update
         self._fixed = self.bias, float(intercept), normalize, *ingredients
         self._fast = FastPath(self._fixed)
+        self._link = self.loss.link if has_probabilities(self.loss) else None
 
     def __repr__(self) -> str:
         budget = "" if self.max_live is None else f", max_live={self.max_live}"
@@ -246,12 +247,12 @@ class Learner:
 
     def predict_proba_one(self, features: Features) -> dict[int, float]:
         """Return the probability of each label of one example, -1 and 1; changes nothing."""
-        if not has_probabilities(self.loss):
+        if self._link is None:
             name = type(self.loss).__name__
             raise DataError(
                 f"probabilities need a loss of two classes with a link, as Logistic; not {name}"
             )
-        positive = link(self.loss, self.predict_one(features))
+        positive = self._link(self.predict_one(features))
         return {-1: 1.0 - positive, 1: positive}
 
     def explain(self, x: Features | Batch) -> Explanation:

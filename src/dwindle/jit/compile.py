@@ -50,7 +50,11 @@ class Kernel:
 
     def __call__(self, *args: Any) -> Any:
         """Run the loop compiled for the ingredients among its arguments."""
-        return self.of(*[args[i] for i in self._ingredients])(*args)
+        try:  # short, because a small batch calls several kernels in a few microseconds
+            code = self._made[tuple([type(args[i]) for i in self._ingredients])]
+        except KeyError:
+            code = self.of(*[args[i] for i in self._ingredients])
+        return code(*args)
 
     def of(self, *ingredients: object) -> Any:
         """Return Numba's dispatcher for ingredients of these classes."""
