@@ -71,7 +71,7 @@ def log_probabilities(loss: Any, scores: Scores) -> tuple[Scores, Scores]:
     """Compute ln P(y = -1) and ln P(y = +1), by the loss's own formula if it has one."""
     own = getattr(loss, "log_probabilities", None)
     if own is not None:
-        return own(scores)  # type: ignore[no-any-return]
+        return own(scores)  # type: ignore[no-any-return]  # a loss may be anyone's
     positive = link(loss, scores)
     with np.errstate(divide="ignore"):
         return np.log1p(-positive), np.log(positive)

@@ -401,7 +401,7 @@ class Learner:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         options = {name: state["settings"][name] for name in ("intercept", "normalize", "max_live")}
-        self.__init__(*state["ingredients"], **options)  # type: ignore[misc]
+        self.__init__(*state["ingredients"], **options)  # type: ignore[misc]  # as unpickling does
         self._restore(state)
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:

@@ -68,7 +68,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_panel")
+        return hasattr(self, "_predictors")
 
     @property
     def coef_(self) -> Any:
@@ -90,8 +90,12 @@ class TruncatedGradient(HasColumns, RunSettings):
     @property
     def t_(self) -> int:
         """Number of examples learned from so far, those of every pass counted."""
-        panel = self._fitted
-        return panel.n_steps if isinstance(panel, OneVsRest) else int(self._said.get("examples", 0))
+        predictors = self._fitted
+        return (
+            predictors.n_steps
+            if isinstance(predictors, OneVsRest)
+            else int(self._said.get("examples", 0))
+        )
 
     def sparsify(self) -> Self:
         """Make `coef_` a scipy sparse array, as it is by default."""
@@ -180,9 +184,9 @@ class TruncatedGradient(HasColumns, RunSettings):
         rows = MatrixRows(
             batch.labelled(label, self._importance(label, weight, whole=False)), number
         )
-        team = self._team(rows, first=first)
-        for lesson in rows.learned():
-            team.learn_from(lesson)
+        learners = self._learners(rows, first=first)
+        for examples in rows.learned():
+            learners.learn_from(examples)
         return self
 
     def _partial_fit_file(
@@ -197,29 +201,29 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Go on learning from files, once."""
         with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
             files = FileExamples(data, coded, skip_bad=skip_bad)
-            team = self._team(files, first=first)
-            watch = Table(team) if self.verbose else None
-            for lesson in files.learned(more=False):
-                team.learn_from(lesson, watch)
+            learners = self._learners(files, first=first)
+            table = Table(learners) if self.verbose else None
+            for examples in files.learned(more=False):
+                learners.learn_from(examples, table)
         self._said = {"reading": kept_reading(how)}
         return self
 
     def _begin(self, data: Data, said: Mapping[str, Any], classes: int | None = None) -> None:
         """Learn anew from the data."""
-        team = self._new_team(self._classes if classes is None else classes)
-        self._refuse(data, team)
-        watch = Table(team) if self.verbose else None
-        self.n_iter_ = team.fit(data, self, watch)
-        self._panel, self._said = team, said
+        learners = self._new_learners(self._classes if classes is None else classes)
+        self._refuse(data, learners)
+        table = Table(learners) if self.verbose else None
+        self.n_iter_ = learners.fit(data, self, table)
+        self._predictors, self._said = learners, said
 
-    def _team(self, data: Data, *, first: bool) -> OneVsRest:
+    def _learners(self, data: Data, *, first: bool) -> OneVsRest:
         """Return the learners, new ones the first time, if they can learn from the data."""
         if first:
             self.check()
-            team = self._new_team(self._classes)
-            self._refuse(data, team)
-            self._panel, self._said, self.n_iter_ = team, {}, 1
-            return team
+            learners = self._new_learners(self._classes)
+            self._refuse(data, learners)
+            self._predictors, self._said, self.n_iter_ = learners, {}, 1
+            return learners
         found = self._fitted
         if not isinstance(found, OneVsRest):
             raise TypeError("a loaded model predicts and cannot go on learning: begin with fit")
@@ -234,21 +238,21 @@ class TruncatedGradient(HasColumns, RunSettings):
         return found
 
     @staticmethod
-    def _refuse(data: Data, team: OneVsRest) -> None:
+    def _refuse(data: Data, learners: OneVsRest) -> None:
         """Refuse labels that cannot be used; those of classes are checked where they are coded."""
-        if team.classes == 0:
-            data.check(team.members[0])
+        if learners.classes == 0:
+            data.check(learners.members[0])
 
-    def _new_team(self, classes: int) -> OneVsRest:
+    def _new_learners(self, classes: int) -> OneVsRest:
         self._made_of = {name: getattr(self, name) for name in options_of(LearnerSettings)}
         return OneVsRest(self._learner, classes)
 
     def _learner(self) -> Learner:
         return make_learner(self, self._loss)
 
-    def _restored(self, panel: Predictors, metadata: Mapping[str, Any]) -> Self:
+    def _restored(self, predictors: Predictors, metadata: Mapping[str, Any]) -> Self:
         """Predict as the models of a file with this metadata do."""
-        self._panel, self._said = panel, metadata
+        self._predictors, self._said = predictors, metadata
         self._restore_columns(metadata)
         return self
 
@@ -270,24 +274,24 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     @property
     def _fitted(self) -> Predictors:
-        if not hasattr(self, "_panel"):
+        if not hasattr(self, "_predictors"):
             raise NotFittedError(
                 f"this {type(self).__name__} has not learned anything yet: call fit"
             )
-        return self._panel
+        return self._predictors
 
     @property
     def _kept(self) -> Predictors:
         """What predicts: with ``keep``, only the heaviest features."""
-        panel = self._fitted
-        return panel.heaviest(self.keep) if isinstance(panel, OneVsRest) else panel
+        predictors = self._fitted
+        return predictors.heaviest(self.keep) if isinstance(predictors, OneVsRest) else predictors
 
     def _metadata(self) -> dict[str, Any]:
         """Return what a model file says beside the weights."""
-        panel = self._fitted
+        predictors = self._fitted
         metadata = dict(self._said)
-        if isinstance(panel, OneVsRest):
-            tables = [learner.table for learner in panel.members]
+        if isinstance(predictors, OneVsRest):
+            tables = [learner.table for learner in predictors.members]
             metadata |= self._target_metadata() | {
                 "examples": self.t_,
                 "seen": max(table.seen.count() for table in tables),

@@ -28,7 +28,7 @@ class HasColumns(BaseEstimator, ABC):
     """
 
     _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
-    _panel: Predictors  # what was learned
+    _predictors: Predictors  # what was learned
     _default_loss: Any
     _dense = False  # whether `coef_` is a dense array
     _said: Mapping[str, Any] = {}  # metadata of the file that the model comes from

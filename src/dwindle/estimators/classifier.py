@@ -164,7 +164,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
     def _named_classes(self, classes: Any) -> bool:
         """Tell whether this is the first call, which fixes the classes."""
-        if not hasattr(self, "_panel"):
+        if not hasattr(self, "_predictors"):
             if classes is None:
                 raise ValueError(
                     "classes must be given in the first call: later ones may be missing"

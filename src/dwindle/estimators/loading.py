@@ -28,5 +28,5 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     else:
         found = TruncatedGradientClassifier(**keywords)
         found._set_classes(classes)  # noqa: SLF001  (a constructor, in all but name)
-    panel = Predictors(models, len(classes or ()))
-    return found._restored(panel, metadata)  # noqa: SLF001  (likewise)
+    predictors = Predictors(models, len(classes or ()))
+    return found._restored(predictors, metadata)  # noqa: SLF001  (likewise)

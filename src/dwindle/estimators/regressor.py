@@ -40,7 +40,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning from these rows, in order."""
-        return self._partial_fit(X, y, sample_weight, first=not hasattr(self, "_panel"))
+        return self._partial_fit(X, y, sample_weight, first=not hasattr(self, "_predictors"))
 
     @all_or_nothing
     def fit_file(
@@ -53,7 +53,7 @@ class TruncatedGradientRegressor(RegressorMixin, TruncatedGradient):
         self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
     ) -> Self:
         """Go on learning from files, once, in order."""
-        first, how = not hasattr(self, "_panel"), reading or ReadOptions()
+        first, how = not hasattr(self, "_predictors"), reading or ReadOptions()
         return self._partial_fit_file(paths, _as_it_is, how, first=first, skip_bad=skip_bad)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
