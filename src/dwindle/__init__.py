@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dwindle.model.model import Model
     from dwindle.runs.convert import convert
     from dwindle.runs.evaluate import evaluate
-    from dwindle.runs.metrics import accuracy, auc
+    from dwindle.runs.metrics import accuracy, auc, average_precision
     from dwindle.runs.observer import Observer, Stopped
     from dwindle.runs.predict import predict
     from dwindle.runs.settings import TrainSettings
@@ -67,7 +67,7 @@ _HOMES = {
     "model.model": ("Model",),
     "runs.convert": ("convert",),
     "runs.evaluate": ("evaluate",),
-    "runs.metrics": ("accuracy", "auc"),
+    "runs.metrics": ("accuracy", "auc", "average_precision"),
     "runs.observer": ("Observer", "Stopped"),
     "runs.predict": ("predict",),
     "runs.settings": ("TrainSettings",),
@@ -113,6 +113,7 @@ __all__ = [
     "TuneSettings",
     "accuracy",
     "auc",
+    "average_precision",
     "batch_of",
     "certify",
     "convert",

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import threading
 import time
 from pathlib import Path
@@ -31,8 +32,10 @@ LABELS = {
     "poisson": RNG.poisson(np.exp(0.5 * SCORE)),
     "clipped-squared": 1 / (1 + np.exp(-SCORE)),
 }
-FITS = {"logistic": {"accuracy", "auc", "log_loss"}, "hinge": {"accuracy", "auc"}}
-FITS |= {"quantile": {"coverage"}}
+SHARES = {"positive_share", "majority_accuracy", "threshold"}
+FITS = {"hinge": {"accuracy", "auc", "average_precision", "precision", "recall", "f1"} | SHARES}
+CHANCES = {"log_loss", "brier_score", "calibration_error", "best_f1", "best_f1_threshold"}
+FITS |= {"logistic": FITS["hinge"] | CHANCES, "quantile": {"coverage"}}
 
 
 def write(path, labels, importance=None):
@@ -56,7 +59,7 @@ def test_the_figures_are_those_that_fit_the_loss(tmp_path, name):
     found = evaluate(tmp_path / "m", [data])
     p = np.concatenate([part.prediction for part in predict(tmp_path / "m", [data])])
     common = {"examples", "loss_name", "loss", "best_constant_loss", "kept", "skipped"}
-    assert found.keys() == common | FITS.get(name, {"rmse"})
+    assert found.keys() == common | FITS.get(name, {"rmse", "mae", "r2"})
     assert found["loss"] < found["best_constant_loss"]
     if "accuracy" in found:
         assert found["accuracy"] == np.mean((p > 0) == (y > 0))
@@ -130,25 +133,77 @@ def lines(*args):
 
 def test_the_lines_say_what_the_numbers_are(models, tmp_path):
     found = evaluate(models / "logistic", [str(models / "logistic.vw")])
+    share = found["positive_share"]
     assert lines(models / "logistic", models / "logistic.vw") == [
-        "examples      800",
+        f"examples      800, {share:.2%} positive",
         f"loss          {found['loss']:.6f} logistic, the log loss",
         f"constant      {found['best_constant_loss']:.6f} is the best constant's loss",
-        f"accuracy      {found['accuracy']:.6f}",
         f"AUC           {found['auc']:.6f}",
+        f"PR-AUC        {found['average_precision']:.6f} average precision, guessing has {share:.6f}",
+        f"Brier score   {found['brier_score']:.6f}",
+        f"calibration   {found['calibration_error']:.6f} expected error, 15 bins",
+        "",
+        "at --threshold 0.5",
+        f"accuracy      {found['accuracy']:.6f}, the commoner class has {max(share, 1 - share):.6f}",
+        f"precision     {found['precision']:.6f}",
+        f"recall        {found['recall']:.6f}",
+        f"F1            {found['f1']:.6f}, best {found['best_f1']:.6f} "
+        f"at {found['best_f1_threshold']:.4g}",
+        "",
         "kept          3 features",
     ]
     (tmp_path / "one.vw").write_text("1 | x0\n1|x1\n")
     told = lines(models / "logistic", tmp_path / "one.vw", "--skip-bad")
-    assert told[4:] == [
-        "AUC           none: one class only",
-        "kept          3 features",
-        "skipped       1 bad line",
-    ]
+    assert "AUC           none: one class only" in told
+    assert "skipped       1 bad line" in told
     [said] = lines(models / "logistic", tmp_path / "one.vw", "--skip-bad", "--json")
     assert json.loads(said)["auc"] is None
     assert lines(models / "quantile", models / "quantile.vw")[3].startswith("coverage      0.")
-    assert lines(models / "poisson", models / "poisson.vw")[3].startswith("RMSE          ")
+    numbers = lines(models / "poisson", models / "poisson.vw")[3:6]
+    assert [line.split()[0] for line in numbers] == ["RMSE", "MAE", "r2"]
+
+
+@pytest.fixture(scope="module")
+def rare(tmp_path_factory):
+    """A model of clicks, of which there are 3 %, and other clicks."""
+    folder = tmp_path_factory.mktemp("rare")
+    rng = np.random.default_rng(4)
+    for name in ("train", "test"):
+        x = rng.normal(size=(3000, 2))
+        label = (x[:, 0] + rng.logistic(size=3000) > 3.8).astype(int)
+        rows = zip(label, x, strict=True)
+        text = (f"{y} | a:{a:.4f} b:{b:.4f}\n" for y, (a, b) in rows)
+        (folder / f"{name}.vw").write_text("".join(text))
+    dwindle("train", folder / "train.vw", "-m", folder / "m", "-q")
+    return folder
+
+
+def test_few_positives_do_not_deceive(rare):
+    told = lines(rare / "m", rare / "test.vw")
+    assert re.fullmatch(r"examples      3,000, [23]\.\d\d% positive", told[0])
+    assert re.fullmatch(r"accuracy      0\.9\d+, the commoner class has 0\.9\d+", told[9])
+    assert "accuracy says little here" in told[-2]
+    assert all(len(line) < 80 for line in told)
+
+
+def test_the_threshold_is_chosen_and_the_best_one_is_named(rare):
+    found = json.loads(lines(rare / "m", rare / "test.vw", "--json")[0])
+    best = str(found["best_f1_threshold"])
+    again = json.loads(lines(rare / "m", rare / "test.vw", "--threshold", best, "--json")[0])
+    assert again["f1"] == pytest.approx(found["best_f1"])
+    assert again["f1"] > found["f1"]
+    assert again["recall"] > found["recall"]
+    assert again["auc"] == found["auc"]
+    assert f"at --threshold {0.25:g}" in lines(rare / "m", rare / "test.vw", "--threshold", 0.25)
+
+
+def test_a_threshold_that_means_nothing_is_refused(rare, tmp_path):
+    done = dwindle("evaluate", rare / "m", rare / "test.vw", "--threshold", 2, check=False)
+    assert (done.returncode, b"from 0 to 1, got 2" in done.stderr) == (2, True)
+    dwindle("train", rare / "train.vw", "-m", tmp_path / "m", "--loss", "hinge", "-q")
+    done = dwindle("evaluate", tmp_path / "m", rare / "test.vw", "--threshold", 0.2, check=False)
+    assert done.returncode == 2
+    assert b"a threshold needs a model with probabilities" in done.stderr
 
 
 def test_predictions_come_in_order_up_to_the_line_that_cannot_be_read(tmp_path):

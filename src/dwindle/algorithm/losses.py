@@ -128,10 +128,6 @@ class Logistic(NamedTuple):
         """Ln P(y = -1) and ln P(y = +1), finite also where a probability rounds to 0."""
         return -np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)
 
-    def measures(self, scores: Scores, label: Labels, weight: Scores) -> dict[str, float]:
-        """Compute the log loss, which is the loss itself: exact also where P(y) rounds to 0."""
-        return {"log_loss": float(np.average(np.logaddexp(0.0, -scores * label), weights=weight))}
-
     @property
     def wants(self) -> str:
         """Say which labels are accepted."""

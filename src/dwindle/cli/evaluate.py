@@ -1,6 +1,7 @@
 """``dwindle evaluate``: the command of `dwindle.runs.evaluate.evaluate`."""
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,29 +9,44 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import as_json, data, reading
+from dwindle.cli.options import as_json, data, reading, threshold
 from dwindle.cli.output import for_json
 from dwindle.cli.report import Watching, screen
+from dwindle.runs.metrics import BINS, METRICS
+
+FEW = 0.1  # share of a class below which accuracy says little
+ONE_CLASS = "one class only"
 
 
 @click.command(name="evaluate")
 @click.argument("model")
 @data
+@threshold
 @as_json("the figures")
 @one_line_errors
-def command(model: str, *, as_json: bool, **settings: Any) -> None:
+def command(model: str, *, threshold: float, as_json: bool, **settings: Any) -> None:
     """Print how good MODEL is on the labelled examples of DATA.
+
+    Two classes: loss, AUC, average precision, Brier score, calibration error, and accuracy,
+    precision, recall and F1 at the threshold. Numbers: RMSE, MAE and r2. An example of
+    importance 2 counts as two.
 
     \b
     Example:
       dwindle evaluate ads.parquet test.vw
+      dwindle evaluate ads.parquet test.vw --threshold 0.2 --json
     """
     from dwindle.runs.evaluate import evaluate
 
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     with screen(bar=not as_json) as shown:
         found = evaluate(
-            model, paths, reading(settings), skip_bad=skip_bad, observer=Watching(shown)
+            model,
+            paths,
+            reading(settings),
+            threshold=threshold,
+            skip_bad=skip_bad,
+            observer=Watching(shown),
         )
     if as_json:
         click.echo(json.dumps(for_json(found)))
@@ -40,21 +56,51 @@ def command(model: str, *, as_json: bool, **settings: Any) -> None:
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     """Format the figures in the words of the training's summary."""
-    yield f"examples      {found['examples']:,}"
+    share = found.get("positive_share")
+    of_them = "" if share is None else f", {share:.2%} positive"
+    yield f"examples      {found['examples']:,}{of_them}"
     logistic = found["loss_name"] == "Logistic"
     also = ", the log loss" if logistic else ""
     yield f"loss          {found['loss']:.6f} {found['loss_name'].lower()}{also}"
+    yield f"constant      {found['best_constant_loss']:.6f} is the best constant's loss"
     if "log_loss" in found and not logistic:
         yield f"log loss      {found['log_loss']:.6f}"
-    yield f"constant      {found['best_constant_loss']:.6f} is the best constant's loss"
-    if "accuracy" in found:
-        yield f"accuracy      {found['accuracy']:.6f}"
-        area = f"{found['auc']:.6f}" if found["auc"] == found["auc"] else "none: one class only"
-        yield f"AUC           {area}"
+    if share is not None:
+        yield from _of_classes(found)
     if "coverage" in found:
         yield f"coverage      {found['coverage']:.6f} of the labels are at or below the prediction"
-    if "rmse" in found:
-        yield f"RMSE          {found['rmse']:.6f}"
+    for name in ("rmse", "mae", "r2"):
+        if name in found:
+            yield f"{METRICS[name].title:13} {_number(found[name], 'all labels are the same')}"
     yield f"kept          {counted(found['kept'], 'feature')}"
     if found["skipped"]:
         yield f"skipped       {counted(found['skipped'], 'bad line')}"
+    if share is not None and not FEW < share < 1 - FEW:
+        yield f"\n{share:.2%} positive: accuracy says little here. Look at PR-AUC, at precision"
+        yield "and recall, and choose a --threshold."
+
+
+def _of_classes(found: dict[str, Any]) -> Iterator[str]:
+    """Format what does not depend on the threshold, then what does."""
+    share = found["positive_share"]
+    yield f"AUC           {_number(found['auc'], ONE_CLASS)}"
+    guessed = f", guessing has {share:.6f}" if 0 < share < 1 else ""
+    area = _number(found["average_precision"], "no positives")
+    yield f"PR-AUC        {area} average precision{guessed}"
+    if "brier_score" in found:
+        yield f"Brier score   {found['brier_score']:.6f}"
+        yield f"calibration   {found['calibration_error']:.6f} expected error, {BINS} bins"
+    if "best_f1" in found:
+        yield f"\nat --threshold {found['threshold']:g}"
+    commoner = f"the commoner class has {found['majority_accuracy']:.6f}"
+    yield f"accuracy      {found['accuracy']:.6f}, {commoner}"
+    yield f"precision     {_number(found['precision'], 'nothing is told positive')}"
+    yield f"recall        {_number(found['recall'], 'no positives')}"
+    best = found.get("best_f1", math.nan)
+    told = "" if math.isnan(best) else f", best {best:.6f} at {found['best_f1_threshold']:.4g}"
+    yield f"F1            {_number(found['f1'], 'no positives')}{told}"
+    yield ""
+
+
+def _number(value: float, why_not: str) -> str:
+    return f"none: {why_not}" if math.isnan(value) else f"{value:.6f}"

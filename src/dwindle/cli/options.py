@@ -74,6 +74,10 @@ features = decorated(
     click.option("--ignore", multiple=True, metavar="NS", help="Ignore a namespace or column."),
 )  # fmt: skip
 
+threshold = click.option(
+    "--threshold", type=float, default=0.5, show_default=True, metavar="P",
+    help="With two classes: positive is what has a probability above P.",
+)  # fmt: skip
 model_file = click.option("--model", "-m", required=True, help="Model file to write.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 

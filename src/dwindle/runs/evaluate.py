@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dwindle._base.errors import DataError, errors_at
+from dwindle.algorithm.losses import is_classification
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.engine.validation import check_labels
@@ -22,15 +23,18 @@ def evaluate(
     paths: Sequence[str],
     reading: ReadOptions | None = None,
     *,
+    threshold: float = metrics.HALF,
     skip_bad: bool = False,
     observer: Observer | None = None,
 ) -> dict[str, Any]:
     """Measure a model file on labelled data: its loss, and what else fits that loss.
 
-    See `metrics.evaluate` for the figures. Examples without a label are left out.
+    `metrics.METRICS` lists the figures. With two classes, examples whose probability is above
+    ``threshold`` are told to be positive. Examples without a label are left out.
     """
     trained = Model.load(model)
     loss = trained.loss
+    metrics.check_threshold(threshold, loss)
     labels = Labels({float(k): v for k, v in trained.metadata.get("labels", {}).items()})
     parts = []
     skipped = 0
@@ -54,7 +58,8 @@ def evaluate(
         "examples": len(p),
         "loss_name": type(loss).__name__,
         "best_constant_loss": seen.best_constant(loss)[1],
-        **metrics.evaluate(loss, p, y, h.astype(np.float64)),
+        **({"threshold": threshold} if is_classification(loss) else {}),
+        **metrics.evaluate(loss, p, y, h.astype(np.float64), threshold),
         "kept": len(trained),
         "skipped": skipped,
     }
