@@ -81,8 +81,14 @@ def test_resume_takes_settings_from_the_checkpoint_and_names_one_that_differs(da
     dwindle("train", data, "-m", model, "--resume", "-q")
     found = Model.load(model)
     assert (found.weights(), found.intercept) == fitted([data], tmp_path)
-    again = dwindle("train", data, "-m", model, "--resume")
-    assert b"nothing to resume" in again.stderr
+    before = model.read_bytes()
+    again = dwindle("train", data, "-m", model, "--resume", check=False)
+    assert again.returncode == 1
+    assert again.stderr.decode() == (
+        f"dwindle: {model}.checkpoint: there is no checkpoint to resume from: leave out --resume "
+        "to begin anew, or say --start-from MODEL to learn on from a model\n"
+    )
+    assert model.read_bytes() == before
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +125,7 @@ def test_a_signal_writes_a_checkpoint_and_resume_goes_on_to_the_same_bits(
 def test_killed_again_and_again_and_resumed_the_model_is_the_same_to_the_bit(long_data, tmp_path):
     whole, part = tmp_path / "whole", tmp_path / "part"
     dwindle("train", long_data, "-m", whole, "-q", *ONE_BY_ONE)
-    often = ("-q", *ONE_BY_ONE, "--checkpoint-every", "1000", "--resume")
+    often = ("-q", *ONE_BY_ONE, "--checkpoint-every", "1000")
     args = ("train", long_data, "-m", part, *often)
     for where, n in [
         (LEARN, 1),
@@ -131,11 +137,12 @@ def test_killed_again_and_again_and_resumed_the_model_is_the_same_to_the_bit(lon
         (WRITE, 2),
         (REPLACE, 3),
     ]:
-        killed = signalled(signal.SIGKILL, where, n, *args)
+        resumed = ["--resume"] if (tmp_path / "part.checkpoint").exists() else []
+        killed = signalled(signal.SIGKILL, where, n, *args, *resumed)
         assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
         assert not part.exists()
     assert (tmp_path / "part.checkpoint").exists()
-    dwindle(*args)
+    dwindle(*args, "--resume")
     a, b = Model.load(whole), Model.load(part)
     assert a.weights() == b.weights()
     assert a.intercept == b.intercept

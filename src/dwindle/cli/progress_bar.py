@@ -45,6 +45,7 @@ class Bar:
         self._task = self._progress.add_task("", total=None)
         self._shows: str | None = None
         self._begin = 0.0
+        self._before = 0  # examples of an earlier run that this one resumes
 
     def line(self, text: str) -> None:
         """Print a line above the bar."""
@@ -52,9 +53,11 @@ class Bar:
 
     def place(self, position: Position) -> None:
         """Show how much of the data has been read."""
+        if self._shows != "data":
+            self._before = position.examples
         self._show("data", self._of_data(position), position.total)
-        seconds = time.monotonic() - self._begin
-        speed = f"{position.examples / seconds:,.0f} examples/s" if position.examples else ""
+        done, seconds = position.examples - self._before, time.monotonic() - self._begin
+        speed = f"{done / seconds:,.0f} examples/s" if done else ""
         self._progress.update(
             self._task,
             completed=position.done,

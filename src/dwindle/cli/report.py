@@ -86,7 +86,7 @@ def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
     if seen is None:
         yield f"kept          {counted(kept, 'feature')}"
     else:
-        share = min(1.0, kept / seen) if seen else 0.0  # what was seen is an estimate
+        share = kept / seen if seen else 0.0
         yield f"kept          {kept:,} of ~{counted(seen, 'feature')} ({share:.2%})"
     if peak_live is not None:
         yield f"alive         {counted(peak_live, 'feature')} at the peak"

@@ -1,7 +1,6 @@
 """``dwindle train``: the command of `dwindle.runs.train.train`."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -39,7 +38,7 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     help="Memory of the whole run; --max-live is worked out from it.",
 )
 @features
-@click.option("--resume", is_flag=True, help="Go on from MODEL.checkpoint, if there is one.")
+@click.option("--resume", is_flag=True, help="Go on with a stopped run, from MODEL.checkpoint.")
 @as_json("progress and summary")
 @quiet
 @click.pass_context
@@ -58,9 +57,6 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     from dwindle.runs.train import train
 
     paths, model, resume = options.pop("data"), options.pop("model"), options.pop("resume")
-    checkpoint = Path(f"{model}.checkpoint")
-    if resume and not checkpoint.exists() and not quiet:
-        click.echo(f"dwindle: nothing to resume ({checkpoint}): beginning anew", err=True)
     given = {
         "max_live" if name == "memory" else name
         for name in ctx.params

@@ -69,6 +69,11 @@ class Table:
         """How many features may still enter."""
         return self.capacity - self.used
 
+    @property
+    def n_seen(self) -> int:
+        """An estimate of the distinct features that ever entered: no fewer than were in at once."""
+        return max(self.seen.count(), self.peak)
+
     def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
         """Take note of features that a kernel gave cells: those at these places of the batch."""
         self.used += len(fresh)

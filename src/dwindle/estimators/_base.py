@@ -25,7 +25,7 @@ from dwindle.features.batch import Batch
 from dwindle.model.model import save_models
 from dwindle.runs.build import make_learner
 from dwindle.runs.run_data import Passes
-from dwindle.runs.settings import RunSettings, number_or_file
+from dwindle.runs.settings import PATIENCE, RunSettings, number_or_file
 
 Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -56,6 +56,12 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     holdout: Any = option(
         10, "Hold out every N-th row, or a file, for early stopping.", kind=number_or_file, least=2
+    )
+    patience: int = option(
+        PATIENCE,
+        "With early stopping: stop after N passes in a row that did not improve the loss.",
+        kind=int,
+        least=1,
     )
     shuffle: bool = True
     random_state: Any = 0
@@ -294,7 +300,7 @@ class TruncatedGradient(HasColumns, RunSettings):
             tables = [learner.table for learner in predictors.members]
             metadata |= self._target_metadata() | {
                 "examples": self.t_,
-                "seen": max(table.seen.count() for table in tables),
+                "seen": max(table.n_seen for table in tables),
                 "peak_live": max(table.peak for table in tables),
                 "pass": self.n_iter_,
             }

@@ -208,6 +208,6 @@ class Table:
                 sum(progress.since_last() for progress in parts),
                 parts[0].auc,
                 sum(map(len, learners)),
-                max(learner.table.seen.count() for learner in learners),
+                max(learner.table.n_seen for learner in learners),
             )
         )

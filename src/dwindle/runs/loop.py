@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
+from dwindle.runs.settings import PATIENCE
 
 Item = TypeVar("Item")
 
@@ -52,7 +53,7 @@ def passes(
     *,
     done: int = 0,
     best: Best | None = None,
-    patience: int = 1,
+    patience: int | None = None,
 ) -> Iterator[int]:
     """Go over the data up to n times; yield the number of each pass when it has ended.
 
@@ -60,7 +61,7 @@ def passes(
     were made before. With ``best``, which the caller keeps up to date between passes, the loop
     stops when the holdout loss has not improved for ``patience`` passes in a row.
     """
-    number = done
+    number, patience = done, PATIENCE if patience is None else patience
     while number < n and (best is None or best.since < patience):
         number += 1
         for item in data(number < n):

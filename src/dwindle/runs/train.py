@@ -6,11 +6,12 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dwindle._base.errors import DataError, errors_at
-from dwindle._base.files import check_apart, check_folder
+from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
 from dwindle.data.formats.block import BadLine, Parsed
@@ -103,10 +104,18 @@ def _checkpoint_of(model_path: Path) -> Path:
     return model_path.with_name(model_path.name + ".checkpoint")
 
 
-def _checkpoint_for(model_path: Path) -> tuple[Learner, dict[str, Any]] | None:
-    """Read the checkpoint beside a model, if there is one."""
+def _checkpoint_for(model_path: Path) -> tuple[Learner, dict[str, Any]]:
+    """Read the checkpoint beside a model."""
     path = _checkpoint_of(model_path)
-    return load_checkpoint(path) if path.exists() else None
+    if not path.exists():
+        raise DataError(
+            f"{path}: there is no checkpoint to resume from: leave out --resume to begin anew, or "
+            "say --start-from MODEL to learn on from a model"
+        )
+    learner, metadata = load_checkpoint(path)
+    if metadata["holdout"] is None:
+        metadata["patience"] = None  # which earlier versions allowed
+    return learner, metadata
 
 
 def _completed(
@@ -132,7 +141,7 @@ class _Run(checkpoint.Reached):
         observer: Observer,
     ) -> None:
         super().__init__()
-        check_folder(model_path)
+        check_writable(model_path)
         held = [settings.holdout] if isinstance(settings.holdout, str) else []
         check_apart(model_path, [*paths, *held])
         self.paths = paths
@@ -143,10 +152,12 @@ class _Run(checkpoint.Reached):
         self.settings = settings
         self.data = data
         self.observer = observer
+        self.note = cache(observer.note)
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
         self.worker = Worker()  # measures, while the learner learns on
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
+        self._before = 0  # examples that an earlier run learned from
 
     def hold_out(self) -> None:
         """Read the holdout, if it is a file, so that what is wrong with it is known at once."""
@@ -179,14 +190,22 @@ class _Run(checkpoint.Reached):
         self._learn(parsed)
         self._tell_position(parsed.end)
         if self.observer.should_stop():
-            self.save()
+            place, fault = written(self.checkpoint, self.save)
+            if fault is not None:
+                raise UnwritableError(
+                    f"{fault}: it is in {place} instead: move it there to go on with --resume"
+                )
             raise Stopped(None if self.learner is None else self.checkpoint)
         is_due = self.settings.checkpoint_every
         if is_due is not None:
             when, examples = self._saved
             done = 0 if self.progress is None else self.progress.examples
             if is_due(time.monotonic() - when, done - examples):
-                self.save()
+                try:
+                    self.save(self.checkpoint)
+                except UnwritableError as fault:
+                    self.note(f"{fault}: going on without it")
+                self._saved = (time.monotonic(), done)
 
     def _tell_position(self, end: int) -> None:
         """Tell that this pass has been read up to the byte ``end``."""
@@ -218,7 +237,10 @@ class _Run(checkpoint.Reached):
             measured = self.data.holdout.measure(cooled, self.labels)
             result = self.best.after(self.pass_number, *measured)
             if result.best:
-                Model.of(cooled, self._metadata()).save(self.best_path)
+                model = Model.of(cooled, self._metadata())
+                self.best_path, fault = written(self.best_path, model.save)
+                if fault is not None:
+                    self.note(f"{fault}: kept in {self.best_path} for now")
         self.observer.pass_ended(result)
 
     def _learn(self, parsed: Parsed) -> None:
@@ -262,7 +284,7 @@ class _Run(checkpoint.Reached):
         assert self.learner is not None
         assert self.progress is not None
         self.worker.wait()
-        p, kept, seen = self.progress, len(self.learner), self.learner.table.seen.count()
+        p, kept, seen = self.progress, len(self.learner), self.learner.table.n_seen
         self.observer.row(Row(p.examples, p.mean_loss, p.since_last(), p.auc, kept, seen))
 
     def _finish(self) -> Summary:
@@ -278,22 +300,24 @@ class _Run(checkpoint.Reached):
             model = Model.of(learner, self._metadata(), keep)
         else:
             model = self._best_model().heaviest(keep)
-        model_bytes = model.save(self.model_path)
+        place, fault = written(self.model_path, model.save)
+        if fault is not None:
+            raise UnwritableError(f"{fault}: the model is in {place} instead")
         self.checkpoint.unlink(missing_ok=True)
         seconds = time.monotonic() - self.begin
         return Summary(
             examples=progress.examples,
             feature_count=progress.feature_count,
-            seen=learner.table.seen.count(),
+            seen=learner.table.n_seen,
             peak_live=learner.table.peak,
             kept=len(model),
             loss=progress.mean_loss,
             best_constant_loss=progress.labels.best_constant(learner.loss)[1],
             auc=progress.auc,
             seconds=seconds,
-            examples_per_second=progress.examples / max(seconds, 1e-9),
+            examples_per_second=(progress.examples - self._before) / max(seconds, 1e-9),
             peak_memory_bytes=peak_memory(),
-            model_bytes=model_bytes,
+            model_bytes=place.stat().st_size,
             skipped=progress.skipped,
             loss_name=type(learner.loss).__name__,
             labels=self.labels.metadata(),
@@ -325,7 +349,7 @@ class _Run(checkpoint.Reached):
                 "labels": self.labels.metadata(),
                 "reading": kept_reading(self.settings.reading),
                 "examples": examples,
-                "seen": self.learner.table.seen.count(),
+                "seen": self.learner.table.n_seen,
                 "peak_live": self.learner.table.peak,
                 "loss": self.progress.mean_loss,
                 "pass": self.pass_number,
@@ -348,14 +372,13 @@ class _Run(checkpoint.Reached):
         if self.data.holdout is not None and not self.checkpoint.exists():
             self.best_path.unlink(missing_ok=True)
 
-    def save(self) -> None:
+    def save(self, path: Path) -> None:
         """Write a checkpoint, if anything was learned."""
         if self.progress is None:
             return
         self.worker.wait()
         remembered = {name: getattr(self.settings, name) for name in REMEMBERED}
-        checkpoint.write(self, self.checkpoint, self._fixed() | remembered)
-        self._saved = (time.monotonic(), self.progress.examples)
+        checkpoint.write(self, path, self._fixed() | remembered)
 
     def restore(self, learner: Learner, metadata: dict[str, Any]) -> None:
         """Go on from a checkpoint, whose settings must be this run's."""
@@ -377,7 +400,8 @@ class _Run(checkpoint.Reached):
                 "came through a pipe, which is read in the first only: remove it to begin anew"
             )
         assert self.progress is not None
-        self._saved = (time.monotonic(), self.progress.examples)
+        self._before = self.progress.examples
+        self._saved = (time.monotonic(), self._before)
 
     def _fixed(self) -> dict[str, Any]:
         """Gather what must be as it was when a run goes on, beside the learner's settings."""

@@ -12,7 +12,7 @@ import numpy as np
 import xxhash
 
 from dwindle._base.errors import DataError, SettingError, errors_at
-from dwindle._base.files import check_apart, check_folder
+from dwindle._base.files import check_apart, check_writable
 from dwindle._base.system import cores
 from dwindle._base.text import counted
 from dwindle.algorithm.losses import Logistic
@@ -94,7 +94,7 @@ def tune(
     settings, observer = settings or TuneSettings(), observer or Observer()
     settings.check()
     target = Path(model_path)
-    check_folder(target)
+    check_writable(target)
     files = sources(paths)
     check_apart(target, files)
     if once_only(files):
