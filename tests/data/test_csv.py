@@ -53,7 +53,7 @@ columns = st.sampled_from(
 
 @st.composite
 def tables(draw):
-    kinds = [draw(st.sampled_from([numbers, truths, numbers | missing, words])), numbers | missing]
+    kinds = [draw(st.sampled_from([numbers, truths, numbers | missing])), numbers | missing]
     kinds += [draw(columns) for _ in range(3)]
     rows = draw(st.lists(st.tuples(*kinds), max_size=6))
     text = io.StringIO()

@@ -242,12 +242,11 @@ def test_an_ignored_column_may_be_of_any_type():
     assert list(wide(ONE, weight_column=None, ignore=frozenset(["when"])).batch.names) == ["price"]
 
 
-def test_text_labels_are_refused_by_value():
-    table = pa.RecordBatch.from_pydict({"y": [None, "yes"], "price": [1, 2]})
-    with pytest.raises(
-        DataError, match=r"^data: label column 'y' must hold numbers, got 'yes': write"
-    ):
-        wide(table, weight_column=None)
+def test_text_labels_are_numbered_and_named():
+    table = pa.RecordBatch.from_pydict({"y": [None, "yes", " no ", "yes"], "price": [1, 2, 3, 4]})
+    parsed = columns.wide(table, "data", ReadOptions(label_column="y"))
+    assert parsed.batch.importance.tolist() == [0, 1, 1, 1]
+    assert [parsed.label(i) for i in (1, 2, 3)] == ["yes", "no", "yes"]
 
 
 def test_two_columns_of_one_name_are_refused():

@@ -59,9 +59,9 @@ def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:
     """Format each prediction on a line, followed by its tag if it has one."""
     from dwindle.data.text.decimals import lines
 
-    text = lines(prediction)
+    is_text = prediction.dtype.kind == "U"
     if tags is None:
-        return text
-    numbers = text.tobytes().decode().splitlines()
-    tagged = (f"{p} {tag}\n" if tag else f"{p}\n" for p, tag in zip(numbers, tags, strict=True))
+        return "".join(f"{p}\n" for p in prediction).encode() if is_text else lines(prediction)
+    shown = prediction if is_text else lines(prediction).tobytes().decode().splitlines()
+    tagged = (f"{p} {tag}\n" if tag else f"{p}\n" for p, tag in zip(shown, tags, strict=True))
     return "".join(tagged).encode("utf-8", "surrogateescape")

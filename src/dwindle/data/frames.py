@@ -33,6 +33,11 @@ def batch_of(frame: Any, label: str | None = None, weight: str | None = None) ->
         ReadOptions(label_column=label, weight_column=weight),
     )
     parsed.n_bad(skip_bad=False)
+    if parsed.label_names:
+        raise DataError(
+            f"frame: label column {label!r} must hold numbers, got {parsed.label_names[0]!r}: "
+            "map text to -1 and 1, or fit an estimator, which takes text"
+        )
     return parsed.batch if label else parsed.batch._replace(label=None, importance=None)
 
 

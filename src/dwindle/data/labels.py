@@ -1,59 +1,205 @@
-"""Labels of two classes, mapped to -1 and 1."""
+"""What the labels of a run mean: numbers, two classes, or several classes."""
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.losses import Logistic, Squared, is_classification
-from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.block import Parsed, spelled_label
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
 
 PAIRS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))  # labels of two classes, the negative one first
+MOST_CLASSES = 1000  # that are taken from the data without being named
+SHOWN = 10  # classes listed in a message
+
+Label = float | str
+
+
+def listed(classes: Sequence[Label]) -> str:
+    """List classes in a message, the first few if there are many."""
+    some = ", ".join(map(spelled_label, classes[:SHOWN]))
+    return some if len(classes) <= SHOWN else f"{some} and {len(classes) - SHOWN} more"
 
 
 class Labels:
-    """A mapping of labels to -1 and 1, decided by the first labels seen."""
+    """What each label of a run is to the learner: a mapping, decided by the first labels seen.
 
-    def __init__(self, sign: dict[float, float] | None = None) -> None:
-        self.sign = dict(sign or {})
+    Of two classes the second, in sorted order, is +1 and the other -1. Several classes are
+    numbered, from 0 on, in sorted order. Where labels are numbers to predict, it is empty.
+    """
 
-    def loss_for(self, batch: Batch) -> Any:
-        """Choose a loss: logistic if the labels are those of two classes, else squared."""
-        found = self.found(batch)
-        return Logistic() if any(found <= set(pair) for pair in PAIRS) else Squared()
+    def __init__(self, target: Mapping[Label, float] | None = None) -> None:
+        self.target = dict(target or {})
+
+    @classmethod
+    def of(cls, classes: Iterable[Label]) -> Self:
+        """Make the labels of these classes.
+
+        >>> Labels.of(["spam", "ham"]).target, Labels.of([3, 1, 2]).target
+        ({'ham': -1.0, 'spam': 1.0}, {1: 0.0, 2: 1.0, 3: 2.0})
+        """
+        found = sorted(set(classes))
+        if len(found) < 2:
+            raise SettingError(
+                f"at least two classes are needed to tell them apart, got {listed(found) or 'none'}"
+            )
+        place = (-1.0, 1.0) if len(found) == 2 else map(float, range(len(found)))
+        return cls(dict(zip(found, place, strict=True)))
+
+    @classmethod
+    def in_metadata(cls, metadata: Mapping[str, Any]) -> Self:
+        """Read back what `metadata` wrote into a model's file."""
+        if "classes" in metadata:
+            return cls.of(metadata["classes"])
+        return cls({float(label): sign for label, sign in metadata.get("labels", {}).items()})
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what a model's file says of the labels."""
+        is_text = any(isinstance(label, str) for label in self.target)
+        named = {"classes": self.classes} if is_text or self.are_several else {}
+        return {"labels": self.signs()} | named
+
+    @property
+    def classes(self) -> list[Label]:
+        """The classes, in the order in which they are numbered."""
+        return sorted(self.target, key=lambda label: self.target[label])
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there are more than two classes."""
+        return len(self.target) > 2
+
+    def signs(self) -> dict[str, float]:
+        """Return which of two classes is -1 and which +1, by their text."""
+        if self.are_several:
+            return {}
+        return {spelled_label(label): sign for label, sign in self.target.items()}
+
+    def decide(self, parsed: Parsed, loss: Any, note: Callable[[str], None]) -> Any:
+        """Decide by the first labels what labels mean; return the loss, chosen if None is given.
+
+        Text is classes. Numbers are classes if the loss is one of classes, or if they are a pair
+        that is commonly used for two.
+        """
+        if loss is not None and not is_classification(loss):
+            return loss
+        if self.target:  # the classes were named
+            return loss or Logistic()
+        if parsed.label_names is not None:
+            self.target = self._classes_in(parsed, _texts_in(parsed)).target
+            note(self._told())
+            return loss or Logistic()
+        found = self.found(parsed.batch)
+        if any(found <= set(pair) for pair in PAIRS):
+            return loss or Logistic()
+        distinct = np.unique(_counting(parsed.batch)).tolist()
+        whole = all(label == int(label) for label in distinct)
+        if loss is None:
+            if whole and len(distinct) <= MOST_CLASSES:
+                note(
+                    f"labels are whole numbers, {len(distinct)} different ones at the beginning: "
+                    "learned as numbers; say --loss logistic to learn them as classes"
+                )
+            return Squared()
+        if whole and len(distinct) > 1:
+            self.target = self._classes_in(parsed, distinct).target
+            note(self._told())
+        return loss
+
+    def _classes_in(self, parsed: Parsed, found: Sequence[Label]) -> "Labels":
+        """Make classes of the labels found at the beginning of the data."""
+        if len(found) < 2:
+            raise DataError(
+                f"{parsed.source}: all labels at the beginning are {listed(found)!r}, and it takes "
+                "another to tell apart: shuffle the data, or name all classes with --classes"
+            )
+        if len(found) > MOST_CLASSES:
+            raise DataError(
+                f"{parsed.source}: {len(found):,} different labels at the beginning, such as "
+                f"{listed(found[:3])}: if they are classes, name them with --classes"
+            )
+        return Labels.of(found)
+
+    def _told(self) -> str:
+        """Say which classes there are."""
+        if self.are_several:
+            return f"{len(self.target)} classes: {listed(self.classes)}"
+        negative, positive = map(spelled_label, self.classes)
+        return f"two classes: {positive!r} is the positive one (+1), {negative!r} the other (-1)"
 
     def mapped(self, parsed: Parsed, loss: Any) -> NDArray[np.float32] | None:
-        """Return the labels as the loss needs them."""
-        label = parsed.batch.label
-        if label is None or not is_classification(loss):
+        """Return the labels as the learner needs them: -1 and 1, numbers of classes, or as read."""
+        label, names = parsed.batch.label, parsed.label_names
+        if label is None:
+            return None
+        if not is_classification(loss):
+            if names is not None:
+                self._refuse_text(parsed)
             return label
+        if names is not None:
+            known = {spelled_label(each): target for each, target in self.target.items()}
+            return self._looked_up(parsed, label, [known.get(name) for name in names])
+        if self.are_several or any(isinstance(each, str) for each in self.target):
+            return self._mapped_numbers(parsed, label)
         mapped, all_known = self._signs(label, parsed.batch.importances())
         if not all_known:
-            self._admit(self.found(parsed.batch) - self.sign.keys(), parsed)
+            self._admit(self.found(parsed.batch) - self.target.keys(), parsed)
             mapped, _ = self._signs(label, parsed.batch.importances())
         return mapped
+
+    def _mapped_numbers(self, parsed: Parsed, label: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Map numbers that are classes, or that stand where other files have text."""
+        distinct, code = np.unique(label, return_inverse=True)
+        known = {spelled_label(each): target for each, target in self.target.items()}
+        return self._looked_up(
+            parsed, code, [known.get(spelled_label(value)) for value in distinct.tolist()]
+        )
+
+    def _looked_up(
+        self, parsed: Parsed, code: NDArray[Any], targets: Sequence[float | None]
+    ) -> NDArray[np.float32]:
+        """Return the target of each example's code; refuse the first one that has none."""
+        table = np.array([np.nan if each is None else each for each in targets] or [0], np.float32)
+        mapped = table[code.astype(np.int64)]
+        unknown = np.isnan(mapped)
+        if unknown.any():
+            unknown &= parsed.batch.importances() > 0
+            if unknown.any():
+                i = int(np.argmax(unknown))
+                raise DataError(
+                    f"{parsed.place(i)}: expected a label among {listed(self.classes)}, got "
+                    f"{parsed.label(i)!r}: classes are those at the beginning of the data, "
+                    "unless --classes names them all"
+                )
+            mapped = np.nan_to_num(mapped)
+        return mapped
+
+    def _refuse_text(self, parsed: Parsed) -> None:
+        """Refuse labels that are text where the loss needs numbers."""
+        counts = np.flatnonzero(parsed.batch.importances() > 0)
+        if len(counts):
+            i = int(counts[0])
+            raise DataError(
+                f"{parsed.place(i)}: expected a number as label, got {parsed.label(i)!r} "
+                "(text is learned as classes with --loss logistic)"
+            )
 
     def _signs(
         self, label: NDArray[np.float32], importance: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], bool]:
         """Map the known labels; tell whether all labels with an importance are known."""
-        value = np.array(list(self.sign), np.float32)
-        sign = np.array(list(self.sign.values()), np.float32)
+        value = np.array(list(self.target), np.float32)
+        sign = np.array(list(self.target.values()), np.float32)
         mapped = np.empty_like(label)
         return mapped, _map(label, importance, value, sign, mapped)
 
-    def metadata(self) -> dict[str, float]:
-        """Return the mapping, as a model's metadata keeps it."""
-        return {f"{value:g}": sign for value, sign in self.sign.items()}
-
     def found(self, batch: Batch) -> set[float]:
         """Collect the distinct labels of examples with an importance; stop at three."""
-        if batch.label is None:
-            return set()
-        label = batch.label if batch.importance is None else batch.label[batch.importance > 0]
+        label = _counting(batch)
         found: set[float] = set()
         while len(label) and len(found) < 3:  # mostly two passes over the labels, and no sort
             found.add(float(label[0]))
@@ -63,23 +209,38 @@ class Labels:
     def _admit(self, new: set[float], parsed: Parsed) -> None:
         """Add new labels to the mapping; with the old ones they must make one of the `PAIRS`."""
         for negative, positive in PAIRS:
-            sign = {negative: -1.0, positive: 1.0}
+            sign: dict[Label, float] = {negative: -1.0, positive: 1.0}
             # A 1 that came alone was taken for the positive class, as in most pairs.
-            if new | self.sign.keys() <= sign.keys() and self.sign.items() <= sign.items():
-                self.sign |= {value: sign[value] for value in new}
+            if new | self.target.keys() <= sign.keys() and self.target.items() <= sign.items():
+                self.target |= {value: sign[value] for value in new}
                 return
         label = parsed.batch.label
         assert label is not None
         first = {value: int(np.argmax(label == np.float32(value))) for value in new}
         value = max(new, key=lambda v: (v not in (-1.0, 0.0, 1.0), -first[v]))
-        known = " and ".join(f"{v:g}" for v in sorted(self.sign)) or "-1 and 1, 0 and 1, or 1 and 2"
-        advice = "say --loss squared to learn numbers"
-        if value == 2.0 and self.sign == {1.0: 1.0}:
+        known = " and ".join(map(spelled_label, sorted(self.target)))
+        known = known or "-1 and 1, 0 and 1, or 1 and 2"
+        advice = "say --loss squared to learn numbers, or name all classes with --classes"
+        if value == 2.0 and self.target == {1.0: 1.0}:
             advice = "1 alone was taken for the positive class: put an example of 2 near the top"
         raise DataError(
             f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
             f"({known}), got {value:g} ({advice})"
         )
+
+
+def _counting(batch: Batch) -> NDArray[np.float32]:
+    """Return the labels of examples with an importance."""
+    if batch.label is None:
+        return np.empty(0, np.float32)
+    return batch.label if batch.importance is None else batch.label[batch.importance > 0]
+
+
+def _texts_in(parsed: Parsed) -> list[Label]:
+    """Return the distinct labels of examples with an importance, which are text."""
+    assert parsed.label_names is not None
+    codes = np.unique(_counting(parsed.batch)).astype(np.int64).tolist()
+    return list(dict.fromkeys(parsed.label_names[code] for code in codes))
 
 
 @kernel(nogil=False)  # so short that releasing the interpreter's lock would cost more

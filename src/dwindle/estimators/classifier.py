@@ -84,7 +84,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
             return self._fit_file(paths, coded, self._classes, how, skip_bad)
         labels = Labels()
         self._fit_file(paths, self._weighing(two_classes(labels)), 2, how, skip_bad)
-        self._set_classes(sorted(labels.sign, key=lambda label: labels.sign[label]))
+        self._set_classes(labels.classes)
         return self
 
     def partial_fit_file(

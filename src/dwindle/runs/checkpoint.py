@@ -39,7 +39,7 @@ def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
     metadata = settings | {name: getattr(run, name) for name in COUNTS}
     metadata["progress"] = run.progress.state()
     metadata["ranks"] = run.progress.ranking is not None
-    metadata["labels"] = run.labels.metadata()
+    metadata |= run.labels.metadata()
     metadata["best"] = asdict(run.best)
     save_checkpoint(run.learner, path, metadata)
 
@@ -49,7 +49,7 @@ def restore(run: Reached, learner: Learner, metadata: dict[str, Any]) -> None:
     progress = Progress(learner.loss, ranks=metadata["ranks"])
     progress.restore(metadata["progress"])
     run.learner, run.progress = learner, progress
-    run.labels = Labels({float(k): v for k, v in metadata["labels"].items()})
+    run.labels = Labels.in_metadata(metadata)
     run.best = Best(**metadata["best"])
     for name in COUNTS:
         setattr(run, name, metadata[name])

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from dwindle._base.errors import SettingError
+from dwindle._base.errors import DataError, SettingError
 from dwindle._base.files import replacing
 from dwindle.data.compression import Compression, compressed, split_extension
 from dwindle.data.formats.block import Parsed
@@ -64,6 +64,11 @@ class _Tally:
     def counted(self, everything: Iterable[Parsed]) -> Iterator[Parsed]:
         for parsed in everything:
             self.skipped += parsed.n_bad(skip_bad=self.skip_bad)
+            if parsed.label_names:
+                raise DataError(
+                    f"{parsed.source}: labels are text, such as {parsed.label_names[0]!r}, and the "
+                    "formats to write hold numbers: train reads the file as it is"
+                )
             self.examples += parsed.batch.n_examples
             self.features += len(parsed.batch.key)
             yield from _pieces(parsed)

@@ -35,7 +35,7 @@ def evaluate(
     trained = Model.load(model)
     loss = trained.loss
     metrics.check_threshold(threshold, loss)
-    labels = Labels({float(k): v for k, v in trained.metadata.get("labels", {}).items()})
+    labels = Labels.in_metadata(trained.metadata)
     parts = []
     skipped = 0
     how = as_trained(trained, reading)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from dwindle._base.errors import DataError, SettingError
 from dwindle._base.threads import prefetch
 from dwindle.algorithm.losses import has_probabilities, is_classification, link
 from dwindle.data.formats.block import Parsed
+from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, as_before
 from dwindle.data.sources import Position, size, sources
 from dwindle.data.stream import read
@@ -19,7 +20,7 @@ from dwindle.model.model import Model
 from dwindle.runs.observer import Observer
 
 PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing
-Scores = NDArray[np.float64]
+Scores = NDArray[Any]  # numbers; labels may be text
 
 
 class Predictions(NamedTuple):
@@ -90,5 +91,5 @@ def _conversion(model: Model, kind: str) -> Callable[[Scores], Scores]:
         return lambda p: np.asarray(link(model.loss, p))
     if not is_classification(model.loss):
         raise DataError(f"labels need a model of two classes, not one trained with {name}")
-    spelt = {sign: float(label) for label, sign in model.metadata.get("labels", {}).items()}
+    spelt = {sign: label for label, sign in Labels.in_metadata(model.metadata).target.items()}
     return lambda p: np.where(p > 0, spelt.get(1.0, 1.0), spelt.get(-1.0, -1.0))

@@ -114,7 +114,7 @@ class Holdout:
 
         Labels mean what they mean in training.
         """
-        labels = Labels(labels.sign)  # nothing is learned here, not even a label
+        labels = Labels(labels.target)  # nothing is learned here, not even a label
         progress = Progress(learner.loss)
         for parsed in self.examples.again():
             batch = parsed.batch._replace(label=labels.mapped(parsed, learner.loss))

@@ -14,6 +14,7 @@ from dwindle._base.errors import DataError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
+from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.options import as_before, kept_reading
 from dwindle.data.sources import Position, Sources, once_only, size, sources
@@ -247,7 +248,8 @@ class _Run(checkpoint.Reached):
         self.bad_in_pass += self._skip(parsed.bad)
         batch = parsed.batch
         if self.learner is None:
-            if not self.labels.found(batch) and self.settings.ingredients().loss is None:
+            loss = self.settings.ingredients().loss
+            if not self.labels.found(batch) and (loss is None or is_classification(loss)):
                 self.unlabelled += batch.n_examples
                 self.done_in_pass += batch.n_examples
                 return
@@ -270,7 +272,9 @@ class _Run(checkpoint.Reached):
 
     def _begin(self, parsed: Parsed) -> None:
         """Make the learner, whose loss the labels may decide."""
-        self.learner = make_learner(self.settings, self.labels.loss_for(parsed.batch))
+        loss = self.settings.ingredients().loss
+        loss = self.labels.decide(parsed, loss, self.observer.note)
+        self.learner = make_learner(self.settings, loss)
         self.progress = Progress(self.learner.loss)
         self.progress.examples = self.unlabelled
         while self.next_row <= self.unlabelled:
@@ -320,7 +324,7 @@ class _Run(checkpoint.Reached):
             model_bytes=place.stat().st_size,
             skipped=progress.skipped,
             loss_name=type(learner.loss).__name__,
-            labels=self.labels.metadata(),
+            labels=self.labels.signs(),
             eviction_report=learner.eviction_report() if learner.max_live else {},
             bad_lines=self.bad_lines,
             passes=self.pass_number,
@@ -345,8 +349,8 @@ class _Run(checkpoint.Reached):
         self.worker.wait()
         examples, weight = self.progress.examples, self.progress.weight
         return (
-            {
-                "labels": self.labels.metadata(),
+            self.labels.metadata()
+            | {
                 "reading": kept_reading(self.settings.reading),
                 "examples": examples,
                 "seen": self.learner.table.n_seen,

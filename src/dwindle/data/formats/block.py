@@ -46,6 +46,35 @@ class BadLine(NamedTuple):
         return f"{self.source}:{self.line}: {self.message}"
 
 
+def spelled_label(label: float | str) -> str:
+    """Write a label as files do: a whole number without its point."""
+    if isinstance(label, str):
+        return label
+    return str(int(label)) if label == int(label) else f"{label:.9g}"
+
+
+def are_words(n_words: int, n: int) -> bool:
+    """Tell whether n labels are text; a word among ten or more numbers is a bad line instead.
+
+    >>> are_words(1, 2), are_words(1, 20)
+    (True, False)
+    """
+    return n_words > 0.1 * n
+
+
+def coded_labels(labels: Sequence[float | str]) -> tuple[NDArray[np.float32], list[str] | None]:
+    """Number labels if some are text, and name what is numbered; numbers alone stay as they are.
+
+    >>> coded_labels(["spam", 1, "spam"])
+    (array([0., 1., 0.], dtype=float32), ['spam', '1'])
+    """
+    if not any(isinstance(label, str) for label in labels):
+        return np.array(labels, np.float32), None
+    places: dict[str, int] = {}
+    codes = [places.setdefault(spelled_label(label), len(places)) for label in labels]
+    return np.array(codes, np.float32), list(places)
+
+
 class Parsed(NamedTuple):
     """The examples of a block in order, the line of each, and the lines that were not examples."""
 
@@ -55,10 +84,17 @@ class Parsed(NamedTuple):
     tags: Sequence[str] | None = None  # of each example, "" for none; None if no line has one
     source: str = ""  # where the lines are
     end: int = 0  # bytes read by its end: `stream.read` adds up those of all sources
+    label_names: Sequence[str] | None = None  # if labels are text: what the labels number
 
     def place(self, i: int) -> str:
         """Say where example i is, for messages."""
         return f"{self.source}:{self.line[i]}"
+
+    def label(self, i: int) -> str | float:
+        """Return the label of example i as it is written, for messages."""
+        assert self.batch.label is not None
+        label = float(self.batch.label[i])
+        return label if self.label_names is None else self.label_names[int(label)]
 
     def n_bad(self, *, skip_bad: bool) -> int:
         """Count the bad lines; unless they may be skipped, the first one is raised as an error."""

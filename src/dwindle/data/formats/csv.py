@@ -13,7 +13,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.formats.block import BadLine, Parsed, are_words
 from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, roles, wide
 from dwindle.data.options import ReadOptions
 from dwindle.data.text.errors import is_number, never_finite, quoted
@@ -24,6 +24,7 @@ YES = [b"true", b"True", b"TRUE"]
 NO = [b"false", b"False", b"FALSE"]
 # What other programs write for a missing value: such cells do not make a column of numbers text.
 MISSING = {b"na", b"n/a", b"#n/a", b"nan", b"null", b"none", b"nil", b"?", b"-", b"."}
+NO_WORDS = {*MISSING, b"inf", b"+inf", b"-inf"}
 
 
 class Kind(Enum):
@@ -181,6 +182,8 @@ def _typed(
         return pa.nulls(len(column))
     if name not in kinds:
         kinds[name] = _kind(column, may_be_text=name not in {role.label, role.weight})
+        if name == role.label and kinds[name] is Kind.NUMBER and _are_words(column):
+            kinds[name] = Kind.TEXT
     if kinds[name] is Kind.TEXT:
         return _text(column, name, faults)
     what = {role.label: "label column", role.weight: "weight column"}.get(name, "column")
@@ -208,6 +211,17 @@ def _kind(column: pa.StringArray, *, may_be_text: bool) -> Kind:
         return Kind.NUMBER
     plain = [cell for cell in cells if cell.lower() not in MISSING]
     return Kind.NUMBER if plain and all(map(is_number, plain)) else Kind.TEXT
+
+
+def _are_words(labels: pa.StringArray) -> bool:
+    """Tell whether these labels are text."""
+    counted = pc.value_counts(labels.drop_null().cast(pa.binary())).to_pylist()
+    n_words = sum(
+        each["counts"]
+        for each in counted
+        if not is_number(cell := each["values"].strip()) and cell.lower() not in NO_WORDS
+    )
+    return are_words(n_words, sum(each["counts"] for each in counted))
 
 
 def _numbers(column: pa.StringArray, what: str, faults: dict[int, str]) -> pa.Array:

@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 
 from dwindle._base.errors import SettingError
-from dwindle.data.formats.block import Block, Parsed
+from dwindle.data.formats.block import Block, Parsed, are_words, coded_labels
 from dwindle.data.formats.tables.vocabulary import (
     Interactions,
     Vocabulary,
@@ -132,7 +132,7 @@ def parse(
     reader = _Reader()
     faults: dict[int, str] = {}
     lines: list[int] = []
-    labels: list[float] = []
+    labels: list[float | str] = []
     importances: list[float] = []
     tags: list[str] = []
     start = [0]
@@ -159,18 +159,21 @@ def parse(
         tags.append(tag)
         start.append(len(reader.word))
     words = reader.words()
+    odd = _odd_words(labels, importances, lines, faults)
+    codes, label_names = coded_labels(labels)
     given = np.array(reader.x, np.float64)
     rows = WordRows(
         np.array(lines, np.int64),
-        np.array(labels, np.float32),
+        codes,
         np.array(importances, np.float32),
         np.array(start, np.int64),
         np.array(reader.word, np.int32),
         single(given),
     )
     wrong = ~np.isfinite(rows.x)
-    if wrong.any():
+    if odd or wrong.any():
         good = np.ones(len(lines), np.bool_)
+        good[odd] = False
         for k in np.flatnonzero(wrong):
             i = int(np.searchsorted(rows.start, k, side="right")) - 1
             good[i] = False
@@ -178,9 +181,10 @@ def parse(
             faults.setdefault(lines[i], f"feature {name} {not_finite(float(given[k]), 'null')}")
         rows = rows.only(good)
         tags = [tag for tag, is_good in zip(tags, good, strict=True) if is_good]
-    return finished(
+    parsed = finished(
         rows.without_zeros(), words, block.source, faults, interactions, tags if any(tags) else None
     )
+    return parsed._replace(label_names=label_names)
 
 
 def _loaded(raw: bytes) -> dict[str, Any]:
@@ -205,9 +209,10 @@ def _loaded(raw: bytes) -> dict[str, Any]:
     return example
 
 
-def _said(example: dict[str, Any]) -> tuple[float, float, str]:
+def _said(example: dict[str, Any]) -> tuple[float | str, float, str]:
     """Return the label, the importance and the tag of an example."""
-    label, weight = _number(example, "label"), _number(example, "weight")
+    label, weight = example.get("label"), _number(example, "weight")
+    label = (label.strip() or None) if type(label) is str else _number(example, "label")
     tag = example.get("tag")
     if tag is not None and type(tag) is not str:
         raise _Fault(f'expected a string as "tag", got {_short(tag)}: write it in quotes')
@@ -223,10 +228,27 @@ def _number(example: dict[str, Any], role: str) -> float | None:
     if value is None:
         return None
     if type(value) not in {int, float, bool}:
-        raise _Fault(f'expected a number as "{role}", got {_short(value)}: write a number or null')
+        raise _Fault(_not_a_number(role, value))
     if abs(value) >= TOO_LARGE:
         raise _Fault(f'"{role}" {not_finite(float(value), "null")}')
     return float(value)
+
+
+def _odd_words(
+    labels: list[float | str], importances: list[float], lines: list[int], faults: dict[int, str]
+) -> list[int]:
+    """Find labels that are text where nearly all are numbers; they become 0, and faults."""
+    found = [i for i, label in enumerate(labels) if isinstance(label, str)]
+    if are_words(len(found), sum(importance > 0 for importance in importances)):
+        return []
+    for i in found:
+        faults[lines[i]] = _not_a_number("label", labels[i])
+        labels[i] = 0.0
+    return found
+
+
+def _not_a_number(role: str, value: Any) -> str:
+    return f'expected a number as "{role}", got {_short(value)}: write a number or null'
 
 
 def _bad_value(name: str, value: Any, namespace: str | None) -> str:

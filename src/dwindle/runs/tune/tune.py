@@ -154,10 +154,11 @@ def _fill(
     labels, loss = Labels(), settings.fixed.ingredients().loss
     total, done = size(paths), 0
     observer.position(Position(0, 0, total))
+    begun = False
     for parsed in read(paths, settings.reading):
         parsed.n_bad(skip_bad=settings.skip_bad)
-        if loss is None and labels.found(parsed.batch):
-            loss = labels.loss_for(parsed.batch)
+        if not begun and labels.found(parsed.batch):
+            loss, begun = labels.decide(parsed, loss, observer.note), True
         if loss is not None:
             cache.add(_checked(parsed, labels, loss))
         if cache.fault is not None:

@@ -97,7 +97,7 @@ def wide(
     role = roles(table.schema.names, source, options)
     n = table.num_rows
     wrong = dict(faults or {})
-    label, importance = _said(table, source, role, wrong)
+    label, importance, label_names = _said(table, source, role, wrong)
     word = np.empty((n, len(role.features)), np.int32)
     x = np.empty((n, len(role.features)), np.float32)
     names: list[pa.Array] = [pa.array([], pa.large_string())]
@@ -132,7 +132,8 @@ def wide(
     group = np.repeat(np.arange(len(role.features), dtype=np.int32), [len(a) for a in names[1:]])
     words = Vocabulary(text_of_strings(every), keys_of(every), group, role.features)
     known = {int(line[i]): message for i, message in wrong.items()}
-    return finished(rows, words, source, known, options.interactions)
+    parsed = finished(rows, words, source, known, options.interactions)
+    return parsed._replace(label_names=label_names)
 
 
 def _large(text: str) -> pa.Scalar:
@@ -141,21 +142,18 @@ def _large(text: str) -> pa.Scalar:
 
 def _said(
     table: pa.RecordBatch, source: str, role: Roles, faults: dict[int, str]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the label and the importance of each row."""
+) -> tuple[NDArray[np.float32], NDArray[np.float32], list[str] | None]:
+    """Return the label and the importance of each row, and what labels that are text number."""
     if role.label is None:
-        return np.zeros(table.num_rows, np.float32), np.zeros(table.num_rows, np.float32)
-    what = f"label column {role.label!r}"
+        return np.zeros(table.num_rows, np.float32), np.zeros(table.num_rows, np.float32), None
+    what, names = f"label column {role.label!r}", None
     column = as_dictionary(table.column(role.label))
     if pa.types.is_dictionary(column.type):
-        texts = column.drop_null()
-        if len(texts):
-            raise DataError(
-                f"{source}: {what} must hold numbers, got {texts[0].as_py()!r}: "
-                "write a number for each label"
-            )
-        column = pa.nulls(len(column))
-    label, unlabeled = column_values(column, source, role.label, what, faults)
+        distinct, code, present = _text(column, role.label, faults)
+        names = [name.strip() for name in distinct.to_pylist()]
+        label, unlabeled = code.astype(np.float32), ~present
+    else:
+        label, unlabeled = column_values(column, source, role.label, what, faults)
     importance = np.ones(len(label), np.float32)
     if role.weight is not None:
         what = f"weight column {role.weight!r}"
@@ -167,7 +165,7 @@ def _said(
                 int(i), f"{what} is {importance[i]}: write 0 to learn nothing from the row"
             )
     importance[unlabeled] = 0
-    return label, importance
+    return label, importance, names
 
 
 def _text(
