@@ -119,7 +119,7 @@ def test_what_is_no_frame_is_refused(frame):
         batch_of(frame)
 
 
-def test_frames_need_neither_pandas_nor_polars():
+def test_frames_and_files_need_neither_pandas_nor_polars(tmp_path):
     script = """
 import sys
 class Absent:
@@ -128,11 +128,14 @@ class Absent:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent)
 import pyarrow as pa
+from dwindle import Learner
 from dwindle.data.frames import batch_of
+Learner().save(sys.argv[1])
+Learner.load(sys.argv[1])
 print(list(batch_of(pa.table({"a": [1, None], "b": ["x", "y"]}), label="a").names))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, tmp_path / "a"], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "['b=x', 'b=y']"
 

@@ -52,8 +52,14 @@ rows = st.fixed_dictionaries(
 ).map(lambda row: {name: row[name] for name in TYPES})
 
 
+def array_of(cells, kind):
+    if pa.types.is_dictionary(kind):  # which Arrow does not make of every type of strings
+        return pa.array(cells, kind.value_type).dictionary_encode().cast(kind)
+    return pa.array(cells, kind)
+
+
 def table_of(rows, types=TYPES):
-    arrays = [pa.array([row[name] for row in rows], kind) for name, kind in types.items()]
+    arrays = [array_of([row[name] for row in rows], kind) for name, kind in types.items()]
     return pa.RecordBatch.from_arrays(arrays, list(types))
 
 

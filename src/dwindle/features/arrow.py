@@ -21,12 +21,21 @@ def shared_with_arrow(array: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
 
 
+def numpy_dtype(kind: pa.DataType) -> np.dtype[Any]:
+    """Return NumPy's name of an Arrow type of numbers.
+
+    Arrow's own ``to_pandas_dtype`` fails without pandas before version 21.
+    """
+    letter = "f" if pa.types.is_floating(kind) else "i" if pa.types.is_signed_integer(kind) else "u"
+    return np.dtype(f"{letter}{kind.bit_width // 8}")
+
+
 def shared_by_arrow(array: pa.Array) -> NDArray[Any]:
     """Return the numbers of an Arrow array without nulls, without copying."""
-    dtype = array.type.to_pandas_dtype()
+    dtype = numpy_dtype(array.type)
     if not len(array):
         return np.empty(0, dtype)
-    begin = array.offset * np.dtype(dtype).itemsize
+    begin = array.offset * dtype.itemsize
     return writable(np.frombuffer(array.buffers()[1], dtype, len(array), begin))
 
 
@@ -85,7 +94,7 @@ def column_values(
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_null(kind):
         column = column.cast(pa.uint8())
-    elif pa.types.is_decimal(kind):
+    elif pa.types.is_decimal(kind) or pa.types.is_float16(kind):
         column = column.cast(pa.float64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise DataError(
@@ -95,8 +104,7 @@ def column_values(
     missing = np.zeros(len(column), np.bool_)
     if column.null_count:
         missing = column.is_null().to_numpy(zero_copy_only=False)
-        zero = np.zeros(1, column.type.to_pandas_dtype())
-        column = column.fill_null(pa.array(zero, column.type)[0])
+        column = column.fill_null(0)
     given = shared_by_arrow(column)
     number = single(given)
     finite = np.isfinite(number)

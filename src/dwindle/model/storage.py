@@ -20,7 +20,7 @@ from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
 from dwindle.algorithm.schedules import Schedule
-from dwindle.features.arrow import is_text, shared_with_arrow
+from dwindle.features.arrow import is_text, numpy_dtype, shared_with_arrow
 from dwindle.features.names import Text
 
 FORMAT = 2
@@ -113,7 +113,7 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
 
     ``np.frombuffer`` checks the length of the memory, which a damaged file may misstate.
     """
-    kind = np.dtype(column.type.to_pandas_dtype())
+    kind = numpy_dtype(column.type)
     parts = [
         np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
         for chunk in column.chunks
