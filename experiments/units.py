@@ -19,7 +19,8 @@ from dwindle.features.batch import Batch
 from dwindle.model.model import Model
 from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.tune.grid import PASSES, Grid, Setting, completed
-from dwindle.runs.tune.search import Score, Search, trained
+from dwindle.runs.tune.scores import Score
+from dwindle.runs.tune.search import Search, trained
 from experiments import data, peers
 from experiments.measures import Line
 

@@ -25,7 +25,7 @@ from dwindle.analysis.plots import (
     plot_weights,
 )
 from dwindle.runs.tune.grid import Setting
-from dwindle.runs.tune.search import Found, Score
+from dwindle.runs.tune.scores import Found, Score
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ CALLED = {
     "on_pass": "pass_ended",
     "on_note": "note",
     "on_run": "runs",
+    "on_best": "best",
     "on_found": "found",
     "stopping": "should_stop",
 }

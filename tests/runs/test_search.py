@@ -14,7 +14,8 @@ from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import METRICS
 from dwindle.runs.tune.grid import Grid, Setting, completed
-from dwindle.runs.tune.search import Found, Score, Search, good, trained
+from dwindle.runs.tune.scores import Found, Score, good
+from dwindle.runs.tune.search import Search, trained
 from helpers import planted_data
 from helpers.observing import heard
 
@@ -251,11 +252,46 @@ def test_automatic_values_look_at_the_data():
 def test_what_is_automatic_for_one_update_is_not_tried_with_the_other():
     both = Search(Logistic(), Grid(passes=(1,), update=("adaptive", "plain")), folds=2)
     settings = {score.setting for score in both.run(batches()).scores}
-    assert settings == {
-        setting
-        for update in ("adaptive", "plain")
-        for setting in completed(Grid(passes=(1,), update=(update,)), batches(), Logistic()).settings()
-    }  # fmt: skip
+    alone = [Search(Logistic(), Grid(passes=(1,), update=(update,)), folds=2).run(batches()).scores
+             for update in ("adaptive", "plain")]  # fmt: skip
+    assert settings == {score.setting for scores in alone for score in scores}
+
+
+@pytest.mark.parametrize("update", ["adaptive", "plain", "ftrl", "rda"])
+def test_no_chosen_setting_is_at_an_end_of_what_was_tried_by_itself(update):
+    found = Search(Logistic(), Grid(update=(update,), passes=(1, 3)), folds=2).run(
+        batches(), jobs=2
+    )
+    assert not found.doubts
+    chosen = found.chosen.setting
+    for name in ("gravity", "learning_rate"):
+        tried = sorted({getattr(each.setting, name) for each in found.scores} - {0.0})
+        value = getattr(chosen, name)
+        inside = [each for each in found.scores if getattr(each.setting, name) in tried[1:-1]]
+        assert tried[0] < value < tried[-1] or any(
+            (each.accuracy, each.kept) == (found.chosen.accuracy, found.chosen.kept)
+            for each in inside
+        )
+
+
+def test_gravities_that_are_all_too_strong_are_told_and_weaker_ones_found_by_itself():
+    given = Grid(learning_rate=(0.6,), pass_decay=(1.0,), passes=(1,), gravity=(0.0, 30.0, 90.0))
+    told = Search(Logistic(), given, folds=2).run(batches())
+    assert told.chosen == told.dense
+    assert told.doubts == [
+        "no gravity tried is within the tolerance, so nothing is removed: try smaller ones"
+    ]
+    left_open = Search(Logistic(), given._replace(gravity=None), folds=2).run(batches())
+    assert left_open.chosen.kept < left_open.dense.kept
+    assert not left_open.doubts
+
+
+def test_what_would_be_chosen_so_far_is_told_while_it_runs():
+    told = []
+    found = Search(Logistic(), SMALL, folds=2).run(batches(), observer=heard(on_best=told.append))
+    assert told[-1].chosen == found.chosen
+    assert len(told) > 1
+    assert all(one.chosen != other.chosen for one, other in itertools.pairwise(told))
 
 
 def test_a_setting_that_is_asked_for_twice_is_scored_once():
@@ -315,7 +351,7 @@ def test_what_no_search_could_use_is_refused_by_name(wrong, said):
 
 def test_too_few_examples_for_the_folds_are_told():
     few = [planted_data.batch_of(CLASSES[:4])]
-    with pytest.raises(DataError, match="there are 4 examples, too few for 10 folds"):
+    with pytest.raises(DataError, match="there are 4 examples, too few for 5 folds"):
         Search(Logistic(), SMALL).run(few)
     weight = [0.0 if i % 3 == 1 else 1.0 for i in range(12)]
     with pytest.raises(DataError, match="fold 1 has no labelled examples: take fewer folds"):

@@ -19,7 +19,7 @@ from dwindle.features.batch import Batch
 from dwindle.model.model import Model
 from dwindle.runs.metrics import evaluate
 from dwindle.runs.settings import METRICS
-from dwindle.runs.tune.search import Found, Score
+from dwindle.runs.tune.scores import Found, Score
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 LONGEST = 32  # characters of a name

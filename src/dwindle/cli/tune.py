@@ -47,7 +47,7 @@ FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 @model_file
 @decorated(*(setting(RunSettings, name, several=tried) for name, tried in TRIED.items()))
 @decorated(*(setting(LearnerSettings, name) for name in FIXED))
-@click.option("--folds", default=10, show_default=True, help="Number of cross-validation folds.")
+@click.option("--folds", default=5, show_default=True, help="Number of cross-validation folds.")
 @click.option(
     "--metric", type=click.Choice(list(METRICS)),
     help="Metric to optimise.  [default: accuracy for two classes, else loss]",
@@ -71,8 +71,9 @@ def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
     """Find good settings for DATA by cross-validation, then train with them.
 
     First the best setting without gravity is looked for, then the sparsest model whose metric is
-    within the tolerance of it. Lists are separated by commas; what is not given is chosen by
-    looking at the data. Stopped, the same command goes on from what is finished.
+    within the tolerance of it. Lists are separated by commas and tried as they are; what is not
+    given begins with values that suit the data and grows while the best is at its end. Stopped, the
+    same command goes on from what is finished.
 
     \b
     Example:

@@ -44,6 +44,11 @@ class Report(report.Report):
     def row(self, row: Any) -> None:
         """Say nothing: the table of the training that ends a search is of no interest."""
 
+    def best(self, found: Any) -> None:
+        """Show what the search would choose so far."""
+        if not (self.as_json or self.quiet):
+            self.screen.line(f"best so far   {_told(found, found.chosen)}")
+
     def found(self, found: Any) -> None:
         """Show what the search found."""
         command = command_line(found.chosen.setting, self.options)
@@ -116,15 +121,16 @@ def _thinned(found: Any) -> Sequence[Any]:
 
 
 def _choice(found: Any, tolerance: str) -> Iterator[str]:
-    name = NAMES[found.metric]
-
-    def told(score: Any) -> str:
-        return f"{name} {_number(getattr(score, found.metric))}, {counted(score.kept, 'feature')}"
-
-    yield f"dense         {told(found.dense)}: the best without gravity"
+    yield f"dense         {_told(found, found.dense)}: the best without gravity"
     if found.bound is not None:
-        yield f"bound         {name} {_number(found.bound)}: {tolerance} worse"
-    yield f"chosen        {told(found.chosen)}"
+        yield f"bound         {NAMES[found.metric]} {_number(found.bound)}: {tolerance} worse"
+    yield f"chosen        {_told(found, found.chosen)}"
+
+
+def _told(found: Any, score: Any) -> str:
+    """Say how good a score is, and how many features it keeps."""
+    metric = f"{NAMES[found.metric]} {_number(getattr(score, found.metric))}"
+    return f"{metric}, {counted(score.kept, 'feature')}"
 
 
 def _fields(score: Any) -> dict[str, Any]:

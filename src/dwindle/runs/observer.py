@@ -25,6 +25,9 @@ class Observer:
     def runs(self, done: int, total: int) -> None:
         """Called when a run of a search is finished: ``done`` of ``total`` are."""
 
+    def best(self, found: Any) -> None:
+        """Called when a search would choose another setting than before; ``found`` is so far."""
+
     def found(self, found: Any) -> None:
         """Called with the result of a search (`runs.tune.search.Found`), before the training."""
 

@@ -23,6 +23,8 @@ DECAYS = (0.5, 0.8)
 AVERAGING = frozenset({"averaged", "ftrl", "rda"})  # updates whose learning rates do not decay
 PASSES = (1, 3, 10, 30)
 MOST = 300_000  # examples in all passes of a run, unless it is one pass
+ALL_DECAYS = (0.1, 0.2, 0.35, *DECAYS, 0.9, 1.0)
+ALL_PASSES = (*PASSES, 100, 300, 1000)
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
 TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added up
 
@@ -99,6 +101,25 @@ class Grid(NamedTuple):
         made = [setting for setting in all_of if setting.is_whole]
         shrunk = [setting for setting in made if setting.shrinks]
         return list(dict.fromkeys([*map(_without_shrinkage, made), *shrunk]))
+
+    def grown(self, name: str, up: bool, *, examples: int) -> "Grid":
+        """Add values beyond an end of a list; the same grid if there are none to try.
+
+        A learning rate gets one more, half a decade on, a gravity three, each a third of a decade.
+        """
+        values = [value for value in _given(getattr(self, name)) if value]
+        end = max(values) if up else min(values)
+        sign = 1 if up else -1
+        if name == "learning_rate":
+            more = [_short(end * 10 ** (sign / 2))]
+        elif name == "gravity":
+            more = [_short(end * 10 ** (sign * k / 3)) for k in (1, 2, 3)]
+        else:
+            ladder: Sequence[float] = ALL_DECAYS
+            if name == "passes":
+                ladder = [p for p in ALL_PASSES if p * examples <= MOST]
+            more = [value for value in ladder if (value - end) * sign > 0][::sign][:1]
+        return self._replace(**{name: tuple(sorted({*getattr(self, name), *more}))})
 
 
 def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:

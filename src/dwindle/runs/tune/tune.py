@@ -30,7 +30,8 @@ from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import Summary, train
 from dwindle.runs.tune.grid import Grid, Setting
-from dwindle.runs.tune.search import Found, Search
+from dwindle.runs.tune.scores import Found
+from dwindle.runs.tune.search import Search
 
 
 @dataclass(kw_only=True)
@@ -40,7 +41,7 @@ class TuneSettings:
     grid: Grid = field(default_factory=Grid)
     fixed: LearnerSettings = field(default_factory=LearnerSettings)  # what the grid does not vary
     metric: str | None = None  # accuracy if labels are of two classes, else the loss
-    folds: int = 10
+    folds: int = 5
     tolerance: float = 0.01
     keep: int | None = None
     skip_bad: bool = False
@@ -125,7 +126,10 @@ def _found(paths: Sources, path: Path, settings: TuneSettings, observer: Observe
             observer.note(f"going on: {counted(len(journal), 'run')} found finished in {path}")
         search = settings.search(loss)
         jobs = settings.jobs or cores()
-        return search.run(examples, jobs=jobs, journal=journal, observer=observer)
+        found = search.run(examples, jobs=jobs, journal=journal, observer=observer)
+        for doubt in found.doubts:
+            observer.note(doubt)
+        return found
 
 
 def _about(examples: Sequence[Batch], loss: Any, settings: TuneSettings) -> dict[str, Any]:

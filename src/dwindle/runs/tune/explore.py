@@ -1,0 +1,119 @@
+"""The order in which a search tries its grid: first without gravity, then with it.
+
+What the grid says is tried as it is. A list that was left open begins with a few values around what
+suits the data, and grows for as long as the best setting is at an end of it.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from dwindle.runs.tune.grid import Grid, Setting
+from dwindle.runs.tune.scores import Found, Score, good
+
+MOST_GROWTH = 12  # times that lists grow before the search says that it gives up
+ALIKE = 0.99  # of the features without gravity: a weaker gravity would change nothing
+TOLD = 3  # values in a list that was given, whose ends are worth a word
+OPEN = ("learning_rate", "pass_decay", "passes", "gravity")
+Choose = Callable[[list[Score]], Found]
+
+
+class End(NamedTuple):
+    """An end of a list of values: the upper or the lower one."""
+
+    name: str
+    up: bool
+
+
+def explore(
+    asked: Grid,
+    grid: Grid,
+    examples: int,
+    measure: Callable[[Iterable[Setting]], list[Score]],
+    choose: Choose,
+) -> list[End]:
+    """Measure what is asked for, and beyond it where it was left open and the best is at an end.
+
+    ``grid`` is ``asked`` with the open lists begun. ``measure`` returns all scores so far. Returns
+    the ends at which the chosen setting still is, and beyond which there is more to try.
+    """
+    is_open = {name for name in OPEN if getattr(asked, name) is None}
+    dense = grid._replace(gravity=(0.0,))
+    if is_open - {"gravity"}:
+        dense, scores = _grown(dense, is_open - {"gravity"}, examples, measure, choose)
+        best = choose(scores).dense.setting
+        grid = grid._replace(passes=dense.passes)
+        if "pass_decay" in is_open:
+            grid = grid._replace(pass_decay=(best.pass_decay,))
+        if "learning_rate" in is_open:
+            grid = grid._replace(learning_rate=_near(dense, best))
+    grid, scores = _grown(grid, is_open - {"passes", "pass_decay"}, examples, measure, choose)
+    return [
+        end
+        for end in _ends(grid, OPEN, choose(scores))
+        if (end.name in is_open or len(getattr(grid, end.name)) >= TOLD)
+        and grid.grown(*end, examples=examples) != grid
+    ]
+
+
+def _grown(
+    grid: Grid,
+    names: set[str],
+    examples: int,
+    measure: Callable[[Iterable[Setting]], list[Score]],
+    choose: Choose,
+) -> tuple[Grid, list[Score]]:
+    """Measure a grid, and let the lists of these names grow until the best is inside them."""
+    scores = measure(grid.settings())
+    for _ in range(MOST_GROWTH):
+        grown = grid
+        for end in _ends(grid, names, choose(scores)):
+            grown = grown.grown(*end, examples=examples)
+        if grown == grid:
+            break
+        grid, scores = grown, measure(grown.settings())
+    return grid, scores
+
+
+def _ends(grid: Grid, names: Iterable[str], found: Found) -> list[End]:
+    """List the ends of lists at which the chosen setting is and is better than those inside.
+
+    Without gravity in the grid, it is the best setting without gravity.
+    """
+    with_gravity = any(grid.gravity or ())
+    best = found.chosen if with_gravity else found.dense
+    ends = []
+    for name in names:
+        values = sorted(value for value in getattr(grid, name) if value)
+        value = getattr(best.setting, name)
+        if name == "gravity":
+            if not values or (value <= values[0] and _alike(found, values[0])):
+                continue
+        elif len(values) < 2 or _as_good_inside(best, found, name, values[1:-1]):
+            continue
+        if value <= values[0]:
+            ends.append(End(name, up=False))
+        elif value >= values[-1]:
+            ends.append(End(name, up=True))
+    return ends
+
+
+def _as_good_inside(best: Score, found: Found, name: str, inside: list[float]) -> bool:
+    """Tell whether a setting with a value inside the list is as good and as sparse."""
+    return any(
+        good(each, found.metric) >= good(best, found.metric) and each.kept <= best.kept
+        for each in found.scores
+        if getattr(each.setting, name) in inside
+    )
+
+
+def _alike(found: Found, gravity: float) -> bool:
+    """Tell whether models of this gravity keep as many features as without any."""
+    kept = [each.kept for each in found.scores if each.setting.gravity == gravity]
+    return bool(kept) and min(kept) >= ALIKE * found.dense.kept
+
+
+def _near(grid: Grid, best: Setting) -> tuple[float, ...]:
+    """Return the learning rates around the best without gravity."""
+    rates = sorted(grid.learning_rate or ())
+    at = rates.index(best.learning_rate or 0.0)
+    return tuple(rates[max(at - 1, 0) : at + 2])

@@ -1,0 +1,47 @@
+"""The folds of a cross-validation.
+
+Folds are taken in turn: example i is held out of fold i modulo k. What is learned from keeps the
+order of the data, so that each fold is trained as ``dwindle train`` would train on it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._base.errors import DataError
+from dwindle.features.batch import Batch
+
+
+class Folds:
+    """Cross-validation folds: the examples to learn from and those held out of each."""
+
+    def __init__(self, examples: Sequence[Batch], folds: int) -> None:
+        self._examples, self.n = examples, folds
+        self._first = np.cumsum([0, *(batch.n_examples for batch in examples)])
+        self.n_examples = int(self._first[-1])
+        if self.n_examples < folds:
+            raise DataError(f"there are {self.n_examples} examples, too few for {folds} folds")
+
+    def learned(self, fold: int) -> Iterator[Batch]:
+        """Yield the examples in order; one that is held out has importance 0."""
+        for first, batch in zip(self._first[:-1], self._examples, strict=True):
+            importance = batch.importances().copy()
+            importance[(fold - first) % self.n :: self.n] = 0.0
+            yield batch._replace(importance=importance)
+
+    def predicted(
+        self, model: Any, fold: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
+        """Return predictions, labels and weights of what is held out."""
+        parts = []
+        for first, batch in zip(self._first[:-1], self._examples, strict=True):
+            held = np.arange(first, first + batch.n_examples) % self.n == fold
+            held &= batch.importances() > 0
+            some = batch.only(held)
+            parts.append((model.predict(some), some.label, some.importances()))
+        p, label, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
+        if not len(p):
+            raise DataError(f"fold {fold} has no labelled examples: take fewer folds")
+        return p, label, weight.astype(np.float64)

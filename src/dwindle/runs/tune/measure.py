@@ -1,0 +1,182 @@
+"""Settings measured on the folds of a cross-validation.
+
+Whatever is measured is the model that ``dwindle train`` would write. A run with few passes is the
+beginning of one with more, so it is measured on the way and not made again.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dwindle._base.errors import DivergedError
+from dwindle._base.threads import unordered_map
+from dwindle.algorithm.losses import is_classification
+from dwindle.algorithm.settings import LearnerSettings
+from dwindle.engine.learner import Learner
+from dwindle.features.batch import Batch
+from dwindle.model.model import Model
+from dwindle.runs.journal import Journal
+from dwindle.runs.loop import passes
+from dwindle.runs.metrics import evaluate
+from dwindle.runs.observer import Observer, Stopped
+from dwindle.runs.tune.folds import Folds
+from dwindle.runs.tune.grid import Setting
+from dwindle.runs.tune.scores import Score
+
+
+class Measured(NamedTuple):
+    """What is measured: models learned with this loss, cut to ``keep`` features if that is said."""
+
+    loss: Any
+    metric: str
+    keep: int | None = None
+    fixed: LearnerSettings | None = None  # settings that are not varied
+
+
+class Measuring:
+    """Makes runs on all folds, ``jobs`` at a time, and keeps the scores of their settings.
+
+    Runs in the ``journal`` are not made again.
+    """
+
+    def __init__(
+        self,
+        what: Measured,
+        folds: Folds,
+        jobs: int = 1,
+        journal: Journal | None = None,
+        observer: Observer | None = None,
+        on_scores: Callable[[list[Score]], None] = lambda _: None,  # called with all so far
+    ) -> None:
+        self.what, self._folds, self._jobs, self._on_scores = what, folds, jobs, on_scores
+        self._journal, self._observer = journal, observer or Observer()
+        self._found: dict[Setting, Score] = {}
+        self._made = 0  # runs of earlier calls
+
+    @property
+    def scores(self) -> list[Score]:
+        """All that was measured so far."""
+        return list(self._found.values())
+
+    def measure(self, settings: Iterable[Setting]) -> list[Score]:
+        """Measure those of the settings that were not measured yet; returns all scores."""
+        runs = _runs(setting for setting in settings if setting not in self._found)
+        results: dict[str, list[Any]] = {name: [] for name in runs}
+        waiting: list[tuple[str, int]] = []
+        for name, fold in itertools.product(runs, range(self._folds.n)):
+            if self._journal is not None and (known := _entry(name, fold)) in self._journal:
+                self._add(runs, results, name, fold, self._journal[known])
+            else:
+                waiting.append((name, fold))
+        total = self._made + len(runs) * self._folds.n
+        done = total - len(waiting)
+        self._observer.runs(done, total)
+        for (name, fold), result in unordered_map(
+            lambda work: self._try(runs[work[0]], work[1]), waiting, self._jobs, self._check
+        ):
+            if self._journal is not None:
+                self._journal.add(_entry(name, fold), result)
+            self._add(runs, results, name, fold, result)
+            done += 1
+            self._observer.runs(done, total)
+        self._made = total
+        for setting in itertools.chain.from_iterable(runs.values()):  # whatever was ready first
+            self._found[setting] = self._found.pop(setting)
+        return self.scores
+
+    def _add(self, runs: Any, results: Any, name: str, fold: int, result: Any) -> None:
+        """Take the result of a run; when all folds are there, its settings have their scores."""
+        results[name].append((fold, result))
+        if len(results[name]) == self._folds.n:
+            by_fold = [each for _, each in sorted(results[name], key=lambda pair: pair[0])]
+            for at, setting in enumerate(runs[name]):
+                self._found[setting] = self._score(setting, [each[at] for each in by_fold])
+            self._on_scores(self.scores)
+
+    def _check(self) -> None:
+        if self._observer.should_stop():
+            raise Stopped
+
+    def _try(self, run: Sequence[Setting], fold: int) -> list[list[float] | None]:
+        """Train on a fold; measure each setting of the run, which differ in passes and cooldown."""
+        learner = run[0].learner(self.what.loss, self.what.fixed)
+        found: dict[Setting, list[float] | None] = dict.fromkeys(run)  # None: it diverged
+
+        def learn(batch: Batch) -> None:
+            self._check()
+            learner.learn(batch)
+
+        loop = passes(lambda _: self._folds.learned(fold), learn, learner.next_pass, run[-1].passes)
+        try:
+            for number in loop:
+                for setting in run:
+                    if setting.passes == number:
+                        with learner.after_cooldown(setting.cooldown) as cooled:
+                            found[setting] = self._held(cooled, fold)
+        except DivergedError:
+            pass
+        return list(found.values())
+
+    def _held(self, learner: Learner, fold: int) -> list[float]:
+        """Measure weight, accuracy, AUC, loss and features kept on what the fold holds out."""
+        # A model cut to its heaviest features is another model; uncut, it is the learner.
+        model = learner if self.what.keep is None else Model.of(learner, keep=self.what.keep)
+        p, label, weight = self._folds.predicted(model, fold)
+        if not np.isfinite(p).all():
+            raise DivergedError("a prediction is not finite")
+        measured = {"accuracy": 0.0, "auc": 0.0} | evaluate(self.what.loss, p, label, weight)
+        if not np.isfinite(measured["loss"]):
+            raise DivergedError("the loss is not finite")
+        figures = (measured[name] for name in ("accuracy", "auc", "loss"))
+        return [float(weight.sum()), *figures, float(len(model))]
+
+    def _score(self, setting: Setting, folds: list[list[float] | None]) -> Score:
+        if any(fold is None for fold in folds):
+            worst = -math.inf if is_classification(self.what.loss) else math.nan
+            return Score(setting, worst, worst, math.inf, math.nan, math.nan)
+        weight, right, ranked, loss, kept = np.array(folds, np.float64).T
+        by_name = {"accuracy": right, "auc": ranked, "loss": loss}
+        if not is_classification(self.what.loss):
+            right = ranked = np.full(len(weight), np.nan)
+        measured = by_name[self.what.metric]
+        measured = measured[~np.isnan(measured)]  # a fold of one class has no AUC
+        ranked = ranked[~np.isnan(ranked)]
+        return Score(
+            setting,
+            float(np.average(right, weights=weight)),
+            float(ranked.mean()) if len(ranked) else math.nan,
+            float(np.average(loss, weights=weight)),
+            float(kept.mean()),
+            float(measured.std(ddof=1) / math.sqrt(len(measured)))
+            if len(measured) > 1
+            else math.nan,
+        )
+
+
+def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
+    """Group settings that differ only in passes and cooldown into one run, by its name.
+
+    The name says all moments, so that a journal gives back what was measured at these and no other.
+    """
+    runs: dict[Setting, list[Setting]] = {}
+    for setting in dict.fromkeys(settings):
+        runs.setdefault(setting._replace(passes=1, cooldown=0), []).append(setting)
+    return {_name(run): run for run in (sorted(each, key=_moment) for each in runs.values())}
+
+
+def _moment(setting: Setting) -> tuple[int, int]:
+    return setting.passes, setting.cooldown
+
+
+def _name(run: Sequence[Setting]) -> str:
+    said = run[0]._asdict()
+    del said["passes"], said["cooldown"]
+    moments = (f"passes {passes} cooldown {cooldown}" for passes, cooldown in map(_moment, run))
+    return " ".join([*(f"{field} {value}" for field, value in said.items()), *moments])
+
+
+def _entry(name: str, fold: int) -> str:
+    return f"{name} fold {fold}"
