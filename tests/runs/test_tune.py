@@ -188,7 +188,9 @@ def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
     assert "0:00:00 left" in shown.written
     left = left_on(shown.written)
     assert not any("━" in line for line in left)
-    assert left[0].split()[:2] == ["kept", "accuracy"]
+    so_far = [line for line in left if line.startswith("best so far ")]
+    assert so_far == left[: len(so_far)] != []
+    assert left[len(so_far)].split()[:2] == ["kept", "accuracy"]
 
 
 def test_threads_change_nothing(data, tmp_path):

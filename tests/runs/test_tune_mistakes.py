@@ -102,7 +102,7 @@ def test_a_bad_line_stops_it_unless_it_may_be_skipped(data, tmp_path):
         ("1 | a\n-1 | a\n", "poisson", ":2: with Poisson a label must be 0 or more, got -1"),
         ("| a\n| b\n", None, ": no examples to learn from"),
         ("", None, ": no examples to learn from"),
-        ("1 | a\n-1 | a\n", None, "there are 2 examples, too few for 10 folds"),
+        ("1 | a\n-1 | a\n", None, "there are 2 examples, too few for 5 folds"),
     ],
 )
 def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text, loss, said):

@@ -12,7 +12,6 @@ from dwindle.runs.tune.scores import Found, Score, good
 
 MOST_GROWTH = 12  # times that lists grow before the search says that it gives up
 ALIKE = 0.99  # of the features without gravity: a weaker gravity would change nothing
-TOLD = 3  # values in a list that was given, whose ends are worth a word
 OPEN = ("learning_rate", "pass_decay", "passes", "gravity")
 Choose = Callable[[list[Score]], Found]
 
@@ -34,7 +33,8 @@ def explore(
     """Measure what is asked for, and beyond it where it was left open and the best is at an end.
 
     ``grid`` is ``asked`` with the open lists begun. ``measure`` returns all scores so far. Returns
-    the ends at which the chosen setting still is, and beyond which there is more to try.
+    the ends at which the chosen setting still is, and beyond which there is more to try: of the
+    open lists, and of gravities that were given if all are too strong.
     """
     is_open = {name for name in OPEN if getattr(asked, name) is None}
     dense = grid._replace(gravity=(0.0,))
@@ -47,10 +47,11 @@ def explore(
         if "learning_rate" in is_open:
             grid = grid._replace(learning_rate=_near(dense, best))
     grid, scores = _grown(grid, is_open - {"passes", "pass_decay"}, examples, measure, choose)
+    found = choose(scores)
     return [
         end
-        for end in _ends(grid, OPEN, choose(scores))
-        if (end.name in is_open or len(getattr(grid, end.name)) >= TOLD)
+        for end in _ends(grid, OPEN, found)
+        if (end.name in is_open or not getattr(found.chosen.setting, end.name))
         and grid.grown(*end, examples=examples) != grid
     ]
 
