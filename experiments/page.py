@@ -130,7 +130,7 @@ def _beginning(about: dict[str, Any]) -> Text:
         *(["This is a quick run, with reduced data.", ""] if about["quick"] else []),
         f"The run took {_time(about['wall_seconds'])} ({_time(about['seconds'])} of processor time) for {_seeds(seeds)}, each with its own shuffle, split and random features.",
         *(["These times are sums over several runs."] if "note" in about else []),
-        f"Classification uses the logistic loss and regression the squared loss, both with the plain update (the paper's one learning rate for all features). For figures 1 and 2, cross-validation has {about['folds']} folds and tries what [`dwindle tune`](tuning.md) tries by default:",
+        f"Classification uses the logistic loss and regression the squared loss, both with the plain update (the paper's one learning rate for all features). For figures 1 and 2, cross-validation has {about['folds']} folds and tries all combinations of what [`dwindle tune`](tuning.md) begins with:",
         "",
         f"- learning rates: {tried['learning_rate']} times 1 / mean |x|^2, multiplied by {tried['pass_decay']} after each pass;",
         f"- gravities: {tried['gravity']} times the one at which all weights stay zero;",

@@ -113,6 +113,14 @@ def test_what_diverged_is_null_in_json(tmp_path):
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("update", ["ftrl", "rda", "adaptive,ftrl"])
+def test_every_update_can_be_tuned_and_sparsely(data, tmp_path, update):
+    said = dwindle("tune", data, "-m", tmp_path / "m", "--update", update, "--folds", "2", "--passes", "1", "--no-picture")  # fmt: skip
+    assert "best so far " in said.stderr
+    assert len(Model.load(tmp_path / "m")) < 40
+
+
 @pytest.mark.parametrize("name", [None, "picture.svg", "picture.png"])
 def test_the_picture_is_where_it_is_wanted_and_is_one(data, tmp_path, name):
     option = () if name is None else ("--picture", tmp_path / name)
