@@ -26,7 +26,7 @@ dwindle convert train.vw train.arrow
 ```
 
 - **Output.** Results go to standard output, everything else to standard error.
-- **Exit codes.** 0: success; 1: bad data; 2: bad usage; 130 and 143: stopped by Ctrl-C and by SIGTERM.
+- **Exit codes.** 0: success; 1: bad data; 2: bad usage; 130 and 143: stopped by Ctrl-C and by SIGTERM; 141: the reader of a pipe went away, as in `dwindle predict ... | head -1`. That is how `cat` ends too, so with `set -o pipefail` such a line of a script fails unless it says `|| [ $? -eq 141 ]`.
 - **Malformed lines** stop a run with one message, `file:line: what was expected, what was found`, and leave an earlier model as it was. With `--skip-bad` they are counted and skipped.
 - **Several passes** (`--passes`) parse text once. Later passes read a temporary file in the folder that TMPDIR names; it is gone when the run ends, however it ends.
 - **Holdout** (`--holdout`): every N-th example, or a file, is not learned from but measured on after each pass. The run stops when that gets no better, and the model is that of the best pass.

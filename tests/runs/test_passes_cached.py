@@ -82,10 +82,25 @@ def test_a_feature_swept_away_in_a_later_pass_has_its_name_when_it_comes_again(t
     assert "again" in model.weights()
 
 
-def test_interactions_come_from_the_cache_too(data, tmp_path):
-    reading = ReadOptions(interactions=(("b", "text"),), ignore=frozenset({"b"}), block_size=9000)
-    learner = uncached(data, 2, reading=reading)
-    model, _ = fitted([data], tmp_path / "m", passes=2, reading=reading)
+CROSSED = ReadOptions(interactions=(("b", "text"),), ignore=frozenset({"b"}), block_size=9000)
+
+
+def test_interactions_are_made_again_in_each_pass_since_products_are_many(
+    data, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dwindle.data.cache.Cache", None)  # none is made
+    learner = uncached(data, 2, reading=CROSSED)
+    model, _ = fitted([data], tmp_path / "m", passes=2, reading=CROSSED)
+    assert bits(model) == (valid(learner.weights()), learner.intercept)
+
+
+def test_interactions_in_a_pipe_come_from_the_cache(data, tmp_path):
+    os.mkfifo(tmp_path / "pipe.vw")
+    writing = threading.Thread(target=lambda: (tmp_path / "pipe.vw").write_bytes(data.read_bytes()))
+    writing.start()
+    learner = uncached(data, 2, reading=CROSSED)
+    model, _ = fitted([tmp_path / "pipe.vw"], tmp_path / "m", passes=2, reading=CROSSED)
+    writing.join()
     assert bits(model) == (valid(learner.weights()), learner.intercept)
 
 

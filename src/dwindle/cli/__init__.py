@@ -7,10 +7,12 @@ without Numba.
 import atexit
 import gc
 from importlib import import_module
+from typing import Any
 
 import click
 
 import dwindle
+from dwindle.cli.hints import check_quadratic, hinted
 
 COMMANDS = {
     "train": "Learn a sparse model from files, folders or a pipe.",
@@ -39,6 +41,22 @@ class Commands(click.Group):
         command = import_module(f"dwindle.cli.{name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the options before the command."""
+        with hinted():
+            return super().make_context(*args, **kwargs)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command in the arguments."""
+        found = super().resolve_command(ctx, args)
+        check_quadratic(args)
+        return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Read the command's options and run it."""
+        with hinted():
+            return super().invoke(ctx)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""

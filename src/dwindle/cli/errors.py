@@ -10,6 +10,7 @@ import click
 
 from dwindle._base.errors import DataError, DivergedError, SettingError
 
+SIGPIPE = 13  # its number: Windows has no such signal
 COMPILING = "dwindle: compiling for this machine, once: that may take half a minute"
 Function = Callable[..., Any]
 
@@ -26,7 +27,8 @@ def _say_why_it_takes_long() -> None:
 def one_line_errors(command: Function) -> Function:
     """Report bad data in one line (exit code 1) and bad settings too (2); leave bugs a traceback.
 
-    A closed pipe ends the command in silence. A one-line note says when code is being compiled,
+    A closed pipe ends the command in silence, with the code of a program that SIGPIPE ended, as
+    ``cat`` has. A one-line note says when code is being compiled,
     unless only errors or JSON are wanted.
     """
 
@@ -38,7 +40,7 @@ def one_line_errors(command: Function) -> Function:
             return command(*args, **kwargs)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
+            sys.exit(128 + SIGPIPE)
         except (DataError, DivergedError, OSError, SettingError) as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(2 if isinstance(error, SettingError) else 1)

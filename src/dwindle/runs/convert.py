@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from dwindle._base.errors import DataError, SettingError
-from dwindle._base.files import replacing
+from dwindle._base.files import check_apart, replacing
 from dwindle.data.compression import Compression, compressed, split_extension
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.registry import Format, by_extension, named, names
@@ -48,6 +48,8 @@ def convert(
     target, compression = _target(out, to)
     assert target.write is not None
     files = sources(paths)
+    if out != STDOUT:
+        check_apart(out, files)
     tally = _Tally(skip_bad=skip_bad)
     with _opened(out) as file, compressed(compression, file) as content:
         target.write(content, tally.counted(read(files, options)))

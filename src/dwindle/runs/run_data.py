@@ -34,12 +34,12 @@ class Passes:
         note: Callable[[str], None],
     ) -> None:
         self._paths, self._reading, self._every = paths, reading, holdout
-        note, once = cache(note), once_only(paths)
-        self._data = CachedExamples(self._learned, note, once=once)
+        note, self._once = cache(note), once_only(paths)
+        self._data = CachedExamples(self._learned, note, once=self._once)
         self.holdout: Holdout | None = None
         if holdout is not None and not isinstance(holdout, str):
             self.holdout = Holdout(
-                CachedExamples(self._held, note, once=once), f"1 example in {holdout}"
+                CachedExamples(self._held, note, once=self._once), f"1 example in {holdout}"
             )
         elif holdout is not None:
             how = replace(reading, format=format_by_name(holdout) or reading.format)
@@ -48,7 +48,9 @@ class Passes:
 
     def learned(self, more: bool) -> Iterator[Parsed]:
         """Yield the examples to learn from; if more passes may follow, keep what is parsed."""
-        kept = more and needs_parsing(self._paths, self._reading)
+        # Products are many, and made faster than they are read: with them only a pipe is kept.
+        worth = self._once or not self._reading.interactions
+        kept = more and worth and needs_parsing(self._paths, self._reading)
         return self._data.parsed() if kept else self._data.again()
 
     def close(self) -> None:

@@ -1,0 +1,83 @@
+"""What options of Vowpal Wabbit and scikit-learn are called here, for those who type them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import click
+
+_STRENGTH = "the strength of L1 is `dwindle train --gravity G`"
+_CACHE = "not needed: with --passes what was parsed is kept by itself"
+_MODEL = "`dwindle train --model FILE` names the model file"
+_GO_ON = "`dwindle predict MODEL DATA` uses a model"
+_USE = "`dwindle predict MODEL DATA` and `dwindle evaluate MODEL DATA` use a model without learning"
+_DATA = "files are named without an option: `dwindle train FILE`"
+_PREDICTIONS = "`dwindle predict MODEL DATA --output FILE` writes predictions"
+_BITS = (
+    "not needed: every feature has a weight of its own, "
+    "and `dwindle train --max-live N` or `--memory SIZE` bounds them"
+)
+_CROSS = "`dwindle train --interactions 'A*B'` multiplies namespaces or columns"
+_NAMES = "`dwindle inspect MODEL` shows weights by name: names are always kept"
+_RATE = "`dwindle train --learning-rate`"
+_PASSES = "`dwindle train --passes N`"
+_INTERCEPT = "`dwindle train --no-intercept`"
+
+# By the name with dashes: who types an underscore is meant too.
+HINTS = {
+    # Vowpal Wabbit
+    "--l1": _STRENGTH,
+    **dict.fromkeys(("-d", "--data"), _DATA),
+    **dict.fromkeys(("-f", "--final-regressor"), _MODEL),
+    **dict.fromkeys(("-i", "--initial-regressor"), _GO_ON),
+    **dict.fromkeys(("-t", "--testonly"), _USE),
+    **dict.fromkeys(("-p", "--predictions", "-r", "--raw-predictions"), _PREDICTIONS),
+    **dict.fromkeys(("-b", "--bit-precision"), _BITS),
+    **dict.fromkeys(("-c", "--cache", "--cache-file", "-k", "--kill-cache"), _CACHE),
+    **dict.fromkeys(("--quadratic", "--cubic"), _CROSS),
+    **dict.fromkeys(("--readable-model", "--invert-hash"), _NAMES),
+    **dict.fromkeys(
+        ("--oaa", "--csoaa", "--ect"), "`dwindle train --loss logistic` learns several classes"
+    ),
+    "--loss-function": "`dwindle train --loss`",
+    "--link": "`dwindle predict --proba` prints probabilities",
+    "--noconstant": _INTERCEPT,
+    "--ftrl": "`dwindle train --update ftrl`",
+    "--sgd": "`dwindle train --update plain`",
+    "--quantile-tau": "`dwindle train --loss quantile --tau T`",
+    "--decay-learning-rate": "`dwindle train --pass-decay`",
+    "--holdout-period": "`dwindle train --holdout N`",
+    "--early-terminate": "`dwindle train --patience N`",
+    # scikit-learn
+    **dict.fromkeys(("--alpha", "--C", "--penalty"), _STRENGTH),
+    **dict.fromkeys(("--max-iter", "--n-epochs", "--epochs"), _PASSES),
+    **dict.fromkeys(("--eta0", "--lr"), _RATE),
+    "--fit-intercept": _INTERCEPT,
+    "--n-iter-no-change": "`dwindle train --patience N`",
+    "--early-stopping": "`dwindle train --holdout N --patience N`",
+}
+
+
+@contextmanager
+def hinted() -> Iterator[None]:
+    """Answer an unknown option that other programs have with its name here."""
+    try:
+        yield
+    except click.NoSuchOption as error:
+        told = HINTS.get(error.option_name.replace("_", "-"))
+        if told is None:
+            raise
+        message = f"No such option {error.option_name!r}: {told}."
+        raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
+
+
+def check_quadratic(args: Sequence[str]) -> None:
+    """Refuse VW's ``-q ab``, which would be --quiet and a file ab."""
+    for flag, word in pairwise(args):
+        if flag == "-q" and len(word) in {2, 3} and word.isalpha() and not Path(word).exists():
+            crossed = "*".join(word)
+            raise click.UsageError(
+                f"-q is --quiet, and there is no file {word!r}. "
+                f"If you mean Vowpal Wabbit's -q {word}: --interactions '{crossed}'"
+            )
