@@ -123,8 +123,9 @@ def test_verbose_shows_the_table_of_the_command_line(capfd):
     silent, loud = in_order(passes=2), in_order(passes=2, verbose=True)
     assert same(silent.fit(x, y).coef_, loud.fit(x, y).coef_)
     table = capfd.readouterr().err.splitlines()
-    assert table[0].split() == ["examples", "loss", "since", "last", "AUC", "alive", "seen"]
-    assert [int(line.split()[0]) for line in table[1:]] == [2**k for k in range(10)] + [800]
+    assert table[0].split() == ["pass", "examples", "loss", "since", "last", "AUC", "alive", "seen"]
+    told = [tuple(map(int, line.split()[:2])) for line in table[1:]]
+    assert told == [(1, 2**k) for k in range(9)] + [(1, 400), (2, 512), (2, 800)]
     TruncatedGradientClassifier(early_stopping=True, verbose=True).fit(*data(classes=3))
     assert "pass 1: holdout loss" in capfd.readouterr().err
 

@@ -33,7 +33,7 @@ def test_examples_held_out_never_touch_the_weights(data, tmp_path, every, passes
     if held.best_pass != passes:
         expected, whole = fitted([tmp_path / "rest.vw"], tmp_path / "a", passes=held.best_pass)
     assert bits(model) == bits(expected)
-    assert model.metadata["examples"] == whole.examples == held.best_pass * len(rest)
+    assert model.metadata["examples"] == whole.examples == len(rest)
     assert model.metadata["loss"] == pytest.approx(whole.loss, rel=1e-12)  # summed in other batches
 
 
@@ -96,7 +96,7 @@ def test_a_run_ends_when_the_holdout_loss_falls_no_more_and_its_model_is_the_bes
     alone = TrainSettings(**OVERFIT, passes=best, keep=20)
     train([str(noise)], tmp_path / "alone", alone)
     assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
-    assert model.metadata["pass"] == best
+    assert model.metadata["passes"] == best
     assert model.metadata["holdout_loss"] == min(losses)
     assert len(model) == summary.kept == 20
     assert {p.name for p in tmp_path.iterdir()} == {"m", "alone", "temporary"}

@@ -31,8 +31,7 @@ def test_stopped_in_any_pass_and_resumed_the_model_is_the_same_to_the_bit(
         holdout = str(tmp_path / "held.vw")
         Path(holdout).write_bytes(b"".join(noise.read_bytes().splitlines(keepends=True)[:100]))
     given = OVERFIT | {"holdout": holdout, "reading": ReadOptions(block_size=5000)}
-    patience = None if holdout is None else 2
-    training = TrainSettings(**given, passes=4, patience=patience, cooldown=50)
+    training = TrainSettings(**given, passes=4, patience=2, cooldown=50)
     whole = train([str(noise)], tmp_path / "whole", training)
     with pytest.raises(Stopped):
         train([str(noise)], tmp_path / "part", training, observer=heard(stopping=stopped_after(n)))

@@ -44,7 +44,7 @@ def test_a_model_that_cannot_be_written_is_told_before_the_training(data, tmp_pa
     (tmp_path / "folder").mkdir()
     for model, message in (
         (tmp_path / "folder", f"{tmp_path}/folder: is a folder: write to a file in it"),
-        ("/proc/m.parquet", "/proc/m.parquet: cannot be written: no such file or directory"),
+        ("/proc/m.parquet", "/proc/m.parquet: cannot be written: No such file or directory"),
     ):
         done = dwindle(command, data, "-m", model, check=False, text=True)
         assert (done.returncode, done.stderr) == (1, f"dwindle: {message}\n")
@@ -56,7 +56,7 @@ def test_a_full_disk_costs_no_weights_and_is_told_by_the_name_of_the_file(data, 
     [rescued] = (tmp_path / "temporary").glob("dwindle-*/m")
     assert done.returncode == 1
     assert done.stderr == (
-        f"dwindle: {full}/m: cannot be written: no space left on device: "
+        f"dwindle: {full}/m: cannot be written: No space left on device: "
         f"the model is in {rescued} instead\n"
     )
     model = Model.load(rescued)
@@ -67,9 +67,9 @@ def test_a_full_disk_costs_no_weights_and_is_told_by_the_name_of_the_file(data, 
 def test_a_run_goes_on_though_its_checkpoints_cannot_be_written(data, tmp_path, full):
     settings = TrainSettings(reading=SMALL, checkpoint_every=lambda *_: True, holdout=10)
     notes = []
-    with pytest.raises(ValueError, match="m: cannot be written: no space left"):
+    with pytest.raises(OSError, match="m: cannot be written: No space left"):
         train([str(data)], full / "m", settings, observer=heard(on_note=notes.append))
-    where = f"{full}/m.{{}}: cannot be written: no space left on device"
+    where = f"{full}/m.{{}}: cannot be written: No space left on device"
     assert notes[0] == f"{where.format('checkpoint')}: going on without it"
     assert notes[1].startswith(f"{where.format('best')}: kept in {tmp_path}/temporary/")
     assert len(notes) == 2
@@ -79,7 +79,7 @@ def test_a_run_goes_on_though_its_checkpoints_cannot_be_written(data, tmp_path, 
 def test_a_stopped_run_s_checkpoint_is_written_elsewhere(data, tmp_path, full):
     settings = TrainSettings(reading=SMALL)
     train([str(data)], tmp_path / "whole", settings)
-    with pytest.raises(ValueError, match=r"m\.checkpoint: cannot be written: .* instead: move it"):
+    with pytest.raises(OSError, match=r"m\.checkpoint: cannot be written: .* instead: move it"):
         train([str(data)], full / "m", settings, observer=heard(stopping=stopped_after(3)))
     [rescued] = (tmp_path / "temporary").glob("dwindle-*/m.checkpoint")
     rescued.replace(tmp_path / "m.checkpoint")

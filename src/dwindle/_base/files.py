@@ -40,7 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         new.replace(target)
     except OSError as error:
         # Another error is of what the caller read meanwhile.
-        if error.errno in FULL or target.name in Path(str(error.filename)).name:
+        if error.errno in FULL or target.name in Path(error.filename or "").name:
             raise _unwritable(target, error) from None
         raise
     finally:
@@ -78,13 +78,12 @@ def written(path: Path, write: Callable[[Path], object]) -> "tuple[Path, Unwrita
     return path, None
 
 
-class UnwritableError(DataError):
+class UnwritableError(OSError):
     """A file cannot be written; the message names it and says why."""
 
 
 def _unwritable(target: Path, error: OSError) -> UnwritableError:
-    why = error.strerror or str(error)
-    return UnwritableError(f"{target}: cannot be written: {why[:1].lower()}{why[1:]}")
+    return UnwritableError(f"{target}: cannot be written: {error.strerror or error}")
 
 
 def _check_place(target: Path) -> None:

@@ -13,7 +13,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.output import for_json
 from dwindle.runs.observer import Observer
-from dwindle.runs.progress_table import HEADINGS
+from dwindle.runs.progress_table import headings
 
 EVICTED = {  # what a budget came to
     "gravity": "would have removed the features that were evicted last",
@@ -116,7 +116,7 @@ class Report(Observer):
             click.echo(json.dumps(for_json(row._asdict())))
         elif not self.quiet:
             if not self.begun:
-                self.screen.line(HEADINGS)
+                self.screen.line(headings(row.passes))
                 self.begun = True
             self.screen.line(str(row))
 
@@ -161,9 +161,10 @@ class Report(Observer):
                 f"{name:13} {value:.3g} {EVICTED[name]}"
                 for name, value in s.eviction_report.items()
             ),
-            f"loss          {s.loss:.6f} {s.loss_name.lower()}",
+            f"loss          {s.loss:.6f} {s.loss_name.lower()}{_which(s)}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
+            *([f"last pass     {_last_pass(s)}"] if s.passes > 1 else []),
             *([f"holdout       {_holdout(s)}"] if s.best_pass else []),
             *([f"labels        {labels}"] if labels else []),
             f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
@@ -174,6 +175,17 @@ class Report(Observer):
             lines.append(f"skipped       {counted(s.skipped, 'bad line')}, such as")
             lines += [f"              {line}" for line in s.bad_lines]
         click.echo("\n".join(lines), err=True)
+
+
+def _which(s: Any) -> str:
+    """Say which examples the figures are of, if there are several passes to choose from."""
+    return ", in pass 1, before learning" if s.passes > 1 else ""
+
+
+def _last_pass(s: Any) -> str:
+    auc = "" if s.last_pass_auc is None else f", AUC {s.last_pass_auc:.4f}"
+    place = f"pass {s.passes} of {s.passes}"
+    return f"{s.last_pass_loss:.6f}{auc} while learning, {place} (seen before)"
 
 
 def _holdout(s: Any) -> str:

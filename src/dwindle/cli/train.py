@@ -47,7 +47,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     """Learn a sparse model from DATA: files, folders, globs, or - for standard input.
 
     Reads VW text, svmlight, CSV, TSV, JSON lines, Parquet and Arrow, plain or compressed with gz,
-    zst, bz2 or xz. Every figure in the table on the terminal is measured before learning.
+    zst, bz2 or xz. Every figure in the table on the terminal is measured before learning; from the
+    second pass on, of examples that were learned from in an earlier one.
 
     \b
     Example:

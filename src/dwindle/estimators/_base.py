@@ -25,7 +25,7 @@ from dwindle.features.batch import Batch
 from dwindle.model.model import save_models
 from dwindle.runs.build import make_learner
 from dwindle.runs.run_data import Passes
-from dwindle.runs.settings import PATIENCE, RunSettings, number_or_file
+from dwindle.runs.settings import RunSettings, number_or_file
 
 Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -56,12 +56,6 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     holdout: Any = option(
         10, "Hold out every N-th row, or a file, for early stopping.", kind=number_or_file, least=2
-    )
-    patience: int = option(
-        PATIENCE,
-        "With early stopping: stop after N passes in a row that did not improve the loss.",
-        kind=int,
-        least=1,
     )
     shuffle: bool = True
     random_state: Any = 0
@@ -100,7 +94,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         return (
             predictors.n_steps
             if isinstance(predictors, OneVsRest)
-            else int(self._said.get("examples", 0))
+            else int(self._said.get("examples", 0)) * int(self._said.get("passes", 1))
         )
 
     def sparsify(self) -> Self:
@@ -218,7 +212,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Learn anew from the data."""
         learners = self._new_learners(self._classes if classes is None else classes)
         self._refuse(data, learners)
-        table = Table(learners) if self.verbose else None
+        table = Table(learners, self.passes) if self.verbose else None
         self.n_iter_ = learners.fit(data, self, table)
         self._predictors, self._said = learners, said
 
@@ -299,9 +293,9 @@ class TruncatedGradient(HasColumns, RunSettings):
         if isinstance(predictors, OneVsRest):
             tables = [learner.table for learner in predictors.members]
             metadata |= self._target_metadata() | {
-                "examples": self.t_,
+                "examples": predictors.examples,
                 "seen": max(table.n_seen for table in tables),
                 "peak_live": max(table.peak for table in tables),
-                "pass": self.n_iter_,
+                "passes": self.n_iter_,
             }
         return metadata | self._column_metadata()

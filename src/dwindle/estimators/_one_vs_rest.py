@@ -19,7 +19,7 @@ from dwindle.features.batch import Batch
 from dwindle.model.model import Model
 from dwindle.runs.loop import Best, passes
 from dwindle.runs.progress import Progress
-from dwindle.runs.progress_table import HEADINGS, Row, cut
+from dwindle.runs.progress_table import Row, cut, headings
 from dwindle.runs.settings import RunSettings
 
 
@@ -58,6 +58,7 @@ class OneVsRest(Predictors):
         super().__init__([make() for _ in range(classes if classes > 2 else 1)], classes)
         self._heaviest: tuple[Any, Predictors] | None = None
         self._cooled = 0  # steps that were no examples
+        self.examples = 0  # learned from, each counted once, however many passes there were
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_heaviest": None}
@@ -104,6 +105,7 @@ class OneVsRest(Predictors):
 
     def learn_from(self, examples: Examples, table: "Table | None" = None) -> None:
         """Learn from a batch; an error about an example says where in the data it is."""
+        self.examples += examples.batch.n_examples
         if table is not None:
             table.learn(examples)
             return
@@ -116,11 +118,11 @@ class OneVsRest(Predictors):
         With a holdout it ends when the loss there has not improved for ``settings.patience`` passes
         in a row, and the learners are those of the best pass.
         """
-        best, number, kept = Best(), 0, self.members
+        best, number, kept, before = Best(), 0, self.members, self.examples
         loop = passes(
             data.learned,
             lambda examples: self.learn_from(examples, table),
-            self._next_pass,
+            lambda: self._next_pass(table),
             settings.passes,
             best=best,
             patience=settings.patience,
@@ -133,15 +135,16 @@ class OneVsRest(Predictors):
                     kept = deepcopy(self.members)
                 if table is not None:
                     table.print(result)
-        if table is not None:
-            table.end()
         self.members = kept
+        self.examples = before + (self.examples - before) // number
         for learner in self.members:
             learner.cooldown(settings.cooldown)
         self._cooled = settings.cooldown
         return number
 
-    def _next_pass(self) -> None:
+    def _next_pass(self, table: "Table | None") -> None:
+        if table is not None:
+            table.end_pass()
         for learner in self.members:
             learner.next_pass()
 
@@ -165,14 +168,15 @@ class OneVsRest(Predictors):
 class Table:
     """The progress table on standard error that ``verbose`` asks for."""
 
-    def __init__(self, learners: OneVsRest) -> None:
+    def __init__(self, learners: OneVsRest, passes: int = 1) -> None:
         self._learners = learners
         self._progress = [
             Progress(learner.loss, ranks=learners.classes == 2 and is_classification(learner.loss))
             for learner in learners.members
         ]
         self._due = 1
-        self.print(HEADINGS)
+        self._pass, self._passes = 1, passes
+        self.print(headings(passes))
 
     def learn(self, examples: Examples) -> None:
         """Learn from a batch, and print a row whenever it is due."""
@@ -190,10 +194,13 @@ class Table:
         label, importance = self._learners.members[k].checked_labels(batch)
         self._progress[k].add(batch, prediction, label, importance)
 
-    def end(self) -> None:
-        """Print the last row, if it was not printed."""
+    def end_pass(self) -> None:
+        """Print the last row of a pass, if it was not printed."""
         if self._progress[0].examples != self._due // 2:
             self._row()
+        for progress in self._progress:
+            progress.next_pass()
+        self._pass += 1
 
     def print(self, line: object) -> None:
         """Print a line of the table."""
@@ -209,5 +216,7 @@ class Table:
                 parts[0].auc,
                 sum(map(len, learners)),
                 max(learner.table.n_seen for learner in learners),
+                self._pass,
+                self._passes,
             )
         )

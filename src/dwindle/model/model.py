@@ -185,7 +185,7 @@ def load_models(path: str | os.PathLike[str]) -> list[Model]:
 
 def _models(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
     key, weight, names = numbers(table["id"]), numbers(table["weight"]), names_in(table)
-    made_with = about["settings"], about["metadata"]
+    made_with = about["settings"], _counted_once(about["metadata"])
     if about["kind"] == "model":
         return [Model(key, weight, names, float(about["intercept"]), *made_with)]
     bounds = pairwise([0, *accumulate(about["kept"])])
@@ -193,6 +193,18 @@ def _models(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
         Model(key[a:b], weight[a:b], names[a:b], float(intercept), *made_with)
         for (a, b), intercept in zip(bounds, about["intercept"], strict=True)
     ]
+
+
+def _counted_once(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Translate the counts of earlier versions, which counted an example in every pass."""
+    if "pass" not in metadata:
+        return metadata
+    passes = max(int(metadata["pass"]), 1)
+    found = {name: value for name, value in metadata.items() if name != "pass"}
+    found |= {"examples": metadata["examples"] // passes, "passes": passes}
+    if "importance" in metadata:
+        found["importance"] = metadata["importance"] / passes
+    return found
 
 
 def name_columns(names: Text) -> dict[str, Text]:

@@ -11,7 +11,7 @@ from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.model.checkpoint import save_checkpoint
 from dwindle.runs.loop import Best
-from dwindle.runs.progress import Progress
+from dwindle.runs.progress import Figures, Progress
 
 COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"
 
@@ -23,6 +23,7 @@ class Reached:
     learner: Learner | None = None
     progress: Progress | None = None
     labels: Labels = field(default_factory=Labels)
+    first: Figures | None = None  # of the first pass, once it is over
     best: Best = field(default_factory=Best)
     next_row: int = 1
     pass_number: int = 0
@@ -40,6 +41,7 @@ def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
     metadata["progress"] = run.progress.state()
     metadata["ranks"] = run.progress.ranking is not None
     metadata |= run.labels.metadata()
+    metadata["first"] = run.first
     metadata["best"] = asdict(run.best)
     save_checkpoint(run.learner, path, metadata)
 
@@ -50,6 +52,7 @@ def restore(run: Reached, learner: Learner, metadata: dict[str, Any]) -> None:
     progress.restore(metadata["progress"])
     run.learner, run.progress = learner, progress
     run.labels = Labels.in_metadata(metadata)
+    run.first = Figures(*first) if (first := metadata.get("first")) else None
     run.best = Best(**metadata["best"])
     for name in COUNTS:
         setattr(run, name, metadata[name])

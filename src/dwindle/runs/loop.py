@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeVar
 
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
-from dwindle.runs.settings import PATIENCE
 
 Item = TypeVar("Item")
 
@@ -53,7 +52,7 @@ def passes(
     *,
     done: int = 0,
     best: Best | None = None,
-    patience: int | None = None,
+    patience: int = 1,
 ) -> Iterator[int]:
     """Go over the data up to n times; yield the number of each pass when it has ended.
 
@@ -61,7 +60,7 @@ def passes(
     were made before. With ``best``, which the caller keeps up to date between passes, the loop
     stops when the holdout loss has not improved for ``patience`` passes in a row.
     """
-    number, patience = done, PATIENCE if patience is None else patience
+    number = done
     while number < n and (best is None or best.since < patience):
         number += 1
         for item in data(number < n):

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +105,20 @@ def _weigh(label: Any, importance: Any, value: Any, weight: Any) -> int:
     return n_others
 
 
+class Figures(NamedTuple):
+    """How good the predictions of a whole pass were, each made before learning from its example.
+
+    Only those of the first pass are about examples never seen before.
+    """
+
+    examples: int
+    weight: float  # the sum of their importances
+    loss: float
+    auc: float
+
+
 class Progress:
-    """Counts, mean loss and AUC of the examples so far, each predicted before it was learned."""
+    """Counts of all examples so far, and the mean loss and AUC of those of this pass."""
 
     def __init__(self, loss: Any, *, ranks: bool | None = None) -> None:
         self.loss = loss
@@ -158,6 +170,14 @@ class Progress:
     def auc(self) -> float:
         """The AUC so far, where there is one."""
         return float("nan") if self.ranking is None else self.ranking.auc()
+
+    def next_pass(self) -> Figures:
+        """Begin to measure anew, for the next pass; return the figures of this one."""
+        figures = Figures(self.examples, self.weight, self.mean_loss, self.auc)
+        self.total, self.weight, self._since = 0.0, 0.0, (0.0, 0.0)
+        if self.ranking is not None:
+            self.ranking = Ranking()
+        return figures
 
     def since_last(self) -> float:
         """Return the mean loss since the last call."""

@@ -1,4 +1,7 @@
-"""The table that is shown while learning: a line whenever the number of examples has doubled."""
+"""The table that is shown while learning.
+
+It has a line whenever the number of examples has doubled, and one at the end of each pass.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,8 +11,13 @@ from dwindle.features.batch import Batch
 HEADINGS = f"{'examples':>12} {'loss':>10} {'since last':>10} {'AUC':>8} {'alive':>11} {'seen':>12}"
 
 
+def headings(passes: int) -> str:
+    """Return the line above the table."""
+    return f"pass {HEADINGS}" if passes > 1 else HEADINGS
+
+
 class Row(NamedTuple):
-    """A line of the table; every figure is measured before learning."""
+    """A line of the table; loss and AUC are of this pass, measured before learning."""
 
     examples: int
     loss: float
@@ -17,11 +25,14 @@ class Row(NamedTuple):
     auc: float
     alive: int
     seen: int
+    pass_number: int = 1
+    passes: int = 1
 
     def __str__(self) -> str:
         auc = f"{self.auc:8.4f}" if self.auc == self.auc else " " * 8
+        number = f"{self.pass_number:4} " if self.passes > 1 else ""
         return (
-            f"{self.examples:12,} {self.loss:10.4f} {self.since_last:10.4f} {auc} "
+            f"{number}{self.examples:12,} {self.loss:10.4f} {self.since_last:10.4f} {auc} "
             f"{self.alive:11,} {'~' + format(self.seen, ','):>12}"
         )
 

@@ -18,7 +18,6 @@ from dwindle.algorithm.settings import (
 )
 from dwindle.data.options import ReadOptions
 
-PATIENCE = 3  # passes that need not improve the holdout's loss
 METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # that a search optimises; 1 if more is better
 
 
@@ -61,13 +60,11 @@ class RunSettings(LearnerSettings):
         least=2,
         metavar="N|FILE",
     )
-    patience: int | None = option(
-        None,
+    patience: int = option(
+        3,
         "With a holdout: stop after N passes in a row that did not improve its loss.",
         kind=int,
         least=1,
-        default_text=str(PATIENCE),
-        metavar="N",
     )
     keep: int | None = option(
         None, "Keep only the N heaviest features in the model.", kind=int, least=0, metavar="N"
@@ -86,15 +83,6 @@ class TrainSettings(RunSettings):
         metavar="60s|N",
     )  # is asked with the seconds and examples since the last one
     reading: ReadOptions = field(default_factory=ReadOptions)
-
-    def check(self) -> None:
-        """Refuse, by name, what no run could use."""
-        super().check()
-        if self.patience is not None and self.holdout is None:
-            raise SettingError(
-                f"patience {self.patience} needs a holdout, on which passes are compared: "
-                "say --holdout 10, for every tenth example, or --holdout FILE"
-            )
 
 
 def complete(

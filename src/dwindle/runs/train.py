@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dwindle._base.errors import DataError, errors_at
+from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
@@ -25,7 +25,7 @@ from dwindle.runs import checkpoint
 from dwindle.runs.build import make_learner, settings_of_learner
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
-from dwindle.runs.progress import Progress
+from dwindle.runs.progress import Figures, Progress
 from dwindle.runs.progress_table import Row, cut
 from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import TrainSettings, complete
@@ -39,12 +39,12 @@ REMEMBERED = ("keep", "skip_bad")  # settings that may be others when a run is r
 class Summary:
     """The outcome of a training run."""
 
-    examples: int
+    examples: int  # each counted once, however many passes there were
     feature_count: int
     seen: int
     peak_live: int
     kept: int
-    loss: float
+    loss: float  # of the first pass, as is the AUC: measured before learning
     best_constant_loss: float
     auc: float
     seconds: float
@@ -57,6 +57,8 @@ class Summary:
     eviction_report: dict[str, float] = field(default_factory=dict)  # with a budget
     bad_lines: list[str] = field(default_factory=list)
     passes: int = 1  # that were made
+    last_pass_loss: float | None = None  # while learning again; None if there was one pass only
+    last_pass_auc: float | None = None
     best_pass: int | None = None  # whose model it is; None without a holdout, as are these
     holdout_loss: float | None = None
     holdout_auc: float | None = None
@@ -73,8 +75,10 @@ def train(
 ) -> Summary:
     """Learn from the data and write the model file; returns a summary of the run.
 
-    Every figure is measured before learning. With a holdout, the run ends when its loss has not
-    improved for ``patience`` passes in a row, and the model is that of the best pass.
+    Every figure is measured before learning; from the second pass on, though, of examples that
+    were learned from before, so only the first pass says how good the model is.
+    With a holdout, the run ends when its loss has not improved for ``patience`` passes in a row,
+    and the model is that of the best pass.
 
     When the observer says so, a checkpoint is written beside the model and `Stopped` raised. With
     ``resume`` such a run goes on, and its model is the same to the bit as if it had never stopped.
@@ -88,6 +92,11 @@ def train(
     if earlier is not None and given is not None:
         settings = _completed(settings, *earlier, given)
     settings.check()
+    if settings.holdout is None and "patience" in (given or ()):
+        raise SettingError(
+            f"patience {settings.patience} needs a holdout, on which passes are compared: "
+            "say --holdout 10, for every tenth example, or --holdout FILE"
+        )
     files = sources(paths)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
     run = _Run(files, target, settings, data, observer)
@@ -113,10 +122,7 @@ def _checkpoint_for(model_path: Path) -> tuple[Learner, dict[str, Any]]:
             f"{path}: there is no checkpoint to resume from: leave out --resume to begin anew, or "
             "say --start-from MODEL to learn on from a model"
         )
-    learner, metadata = load_checkpoint(path)
-    if metadata["holdout"] is None:
-        metadata["patience"] = None  # which earlier versions allowed
-    return learner, metadata
+    return load_checkpoint(path)
 
 
 def _completed(
@@ -155,6 +161,7 @@ class _Run(checkpoint.Reached):
         self.observer = observer
         self.note = cache(observer.note)
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
+        self.last: Figures | None = None  # of the last pass that is over
         self.worker = Worker()  # measures, while the learner learns on
         self.begin = time.monotonic()
         self._saved = (self.begin, 0)
@@ -224,6 +231,12 @@ class _Run(checkpoint.Reached):
         return len(bad)
 
     def _end_pass(self) -> None:
+        if self.progress is not None:
+            if self.progress.examples != self.next_row // 2:
+                self._row()
+            self.worker.wait()
+            self.last = self.progress.next_pass()
+            self.first = self.first or self.last
         self.pass_number += 1
         self.skipped_before += self.bad_in_pass
         self.done_in_pass = self.bad_in_pass = 0
@@ -289,15 +302,13 @@ class _Run(checkpoint.Reached):
         assert self.progress is not None
         self.worker.wait()
         p, kept, seen = self.progress, len(self.learner), self.learner.table.n_seen
-        self.observer.row(Row(p.examples, p.mean_loss, p.since_last(), p.auc, kept, seen))
+        figures = p.examples, p.mean_loss, p.since_last(), p.auc, kept, seen
+        self.observer.row(Row(*figures, self.pass_number + 1, self.settings.passes))
 
     def _finish(self) -> Summary:
-        learner, progress = self.learner, self.progress
-        if learner is None or progress is None or progress.examples == 0:
+        learner, progress, first = self.learner, self.progress, self.first
+        if learner is None or progress is None or first is None or progress.examples == 0:
             raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
-        if progress.examples != self.next_row // 2:
-            self._row()
-        self.worker.wait()
         keep = self.settings.keep
         if self.data.holdout is None:
             learner.cooldown(self.settings.cooldown)
@@ -310,14 +321,14 @@ class _Run(checkpoint.Reached):
         self.checkpoint.unlink(missing_ok=True)
         seconds = time.monotonic() - self.begin
         return Summary(
-            examples=progress.examples,
+            examples=first.examples,
             feature_count=progress.feature_count,
             seen=learner.table.n_seen,
             peak_live=learner.table.peak,
             kept=len(model),
-            loss=progress.mean_loss,
+            loss=first.loss,
             best_constant_loss=progress.labels.best_constant(learner.loss)[1],
-            auc=progress.auc,
+            auc=first.auc,
             seconds=seconds,
             examples_per_second=(progress.examples - self._before) / max(seconds, 1e-9),
             peak_memory_bytes=peak_memory(),
@@ -328,6 +339,7 @@ class _Run(checkpoint.Reached):
             eviction_report=learner.eviction_report() if learner.max_live else {},
             bad_lines=self.bad_lines,
             passes=self.pass_number,
+            **self._last_pass(),
             best_pass=self.best.number or None,
             **self._measured(),
         )
@@ -335,7 +347,7 @@ class _Run(checkpoint.Reached):
     def _best_model(self) -> Model:
         model = Model.load(self.best_path)
         best, metadata = self.best, model.metadata
-        if (metadata.get("pass"), metadata.get("holdout_loss")) != (best.number, best.loss):
+        if (metadata.get("passes"), metadata.get("holdout_loss")) != (best.number, best.loss):
             raise DataError(
                 f"{self.best_path}: is not the model of pass {best.number}, which was the best: "
                 "another run wrote it; begin anew"
@@ -345,9 +357,8 @@ class _Run(checkpoint.Reached):
     def _metadata(self) -> dict[str, Any]:
         """Gather what the model file says of the run."""
         assert self.learner is not None
-        assert self.progress is not None
-        self.worker.wait()
-        examples, weight = self.progress.examples, self.progress.weight
+        assert self.first is not None
+        examples, weight = self.first.examples, self.first.weight
         return (
             self.labels.metadata()
             | {
@@ -355,12 +366,20 @@ class _Run(checkpoint.Reached):
                 "examples": examples,
                 "seen": self.learner.table.n_seen,
                 "peak_live": self.learner.table.peak,
-                "loss": self.progress.mean_loss,
-                "pass": self.pass_number,
+                "loss": self.first.loss,
+                "passes": self.pass_number,
             }
             | ({} if weight == examples else {"importance": weight})
+            | self._last_pass()
             | self._measured()
         )
+
+    def _last_pass(self) -> dict[str, Any]:
+        """Gather the figures of the last pass, if it was not the first."""
+        if self.last is None or self.pass_number == 1:
+            return {}
+        auc = None if math.isnan(self.last.auc) else self.last.auc
+        return {"last_pass_loss": self.last.loss, "last_pass_auc": auc}
 
     def _measured(self) -> dict[str, Any]:
         """Gather the figures of the best pass, if there is a holdout."""
