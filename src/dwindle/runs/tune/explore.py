@@ -41,9 +41,7 @@ def explore(
     if is_open - {"gravity"}:
         dense, scores = _grown(dense, is_open - {"gravity"}, examples, measure, choose)
         best = choose(scores).dense.setting
-        grid = grid._replace(passes=dense.passes)
-        if "pass_decay" in is_open:
-            grid = grid._replace(pass_decay=(best.pass_decay,))
+        grid = grid._replace(passes=dense.passes, pass_decay=dense.pass_decay)
         if "learning_rate" in is_open:
             grid = grid._replace(learning_rate=_near(dense, best))
     grid, scores = _grown(grid, is_open - {"passes", "pass_decay"}, examples, measure, choose)
