@@ -75,7 +75,7 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     text = "".join(f"{i % 2} |wörd w{i % 7} |n x:{i % 5} |é y\n" for i in range(1, 500))
     (folder / "a.vw").write_text(text)
-    reading = ReadOptions(interactions=(("n", "wörd"),), ignore=frozenset({"é"}))
+    reading = ReadOptions(interactions=(("n", "wörd"),), columns={"é": "drop"})
     training = TrainSettings(shrinkage=Truncation(1e-3), reading=reading)
     train([str(folder / "a.vw")], folder / "m", training)
     return folder / "m"
@@ -94,7 +94,7 @@ def test_settings_counts_and_intercept_are_shown_before_the_weights(model):
         "normalize     False",
         "labels        0 is -1, 1 is +1",
         "interactions  n*wörd",
-        "ignore        é",
+        "drop          é",
     ]
     share = len(found) / metadata["seen"]
     assert outcome.splitlines() == [
@@ -113,7 +113,7 @@ def test_settings_counts_and_intercept_are_shown_before_the_weights(model):
 def test_a_terminal_without_unicode_is_served(model):
     text = inspected(model, PYTHONIOENCODING="ascii")
     assert "w\\xf6rd^w1" in text
-    assert "ignore        \\xe9" in text
+    assert "drop          \\xe9" in text
 
 
 def test_no_weights_are_shown_where_there_are_none(tmp_path):

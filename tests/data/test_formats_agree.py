@@ -214,7 +214,7 @@ def test_namespaces(spaced, interactions, tmp_path):
 
 
 def test_ignored_namespaces(spaced, tmp_path):
-    agree(text_files(spaced, tmp_path, ["vw", "jsonl"], [""]), ignore=frozenset(["user"]))
+    agree(text_files(spaced, tmp_path, ["vw", "jsonl"], [""]), columns={"user": "drop"})
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_ignored_namespaces(spaced, tmp_path):
     "said",
     [
         {"interactions": (("price", "color"), ("city", "city"), ("n", "price", "color"))},
-        {"ignore": frozenset(["city", "price"])},
+        {"columns": dict.fromkeys(["city", "price"], "drop")},
     ],
 )
 def test_crossed_and_ignored_columns(named, said, tmp_path):

@@ -118,10 +118,12 @@ def test_every_type_of_number_is_read_alike(kind):
     reference.check(wide(table, weight_column=None), reference.wide(rows, "y"))
 
 
-def test_a_dictionary_of_numbers_is_a_column_of_numbers():
+def test_a_dictionary_of_numbers_is_a_column_of_categories():
     numbers = pa.array([3, 4, 3]).dictionary_encode()
     table = pa.RecordBatch.from_arrays([pa.array([1, 1, 1]), numbers], ["y", "price"])
-    assert wide(table, weight_column=None).batch.x.tolist() == [3, 4, 3]
+    assert list(wide(table, weight_column=None).batch.names) == ["price=3", "price=4", "price=3"]
+    said = {"columns": {"price": "number"}}
+    assert wide(table, weight_column=None, **said).batch.x.tolist() == [3, 4, 3]
 
 
 def test_of_a_large_dictionary_only_what_is_used_is_hashed():
@@ -222,20 +224,20 @@ def test_a_product_too_large_is_a_bad_row():
 
 
 ONE = pa.RecordBatch.from_pydict(
-    {"y": [1], "price": [2.0], "when": pa.array([0], pa.timestamp("s"))}
+    {"y": [1], "price": [2.0], "when": pa.array([0], pa.duration("s"))}
 )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "data: column 'when' is of type timestamp[s], which is no feature: make it numbers or strings, or ignore the column"),
+        ({}, "data: column 'when' is of type duration[s], which is no feature: make it numbers or strings, or leave it out with --drop"),
         ({"label_column": "z"}, "data: no column 'z' for the label; the columns are 'y', 'price', 'when'"),
         ({"weight_column": "z"}, "data: no column 'z' for the weight; the columns are 'y', 'price', 'when'"),
-        ({"ignore": frozenset(["z"])}, "data: no column 'z' for a column to ignore; the columns are 'y', 'price', 'when'"),
+        ({"columns": {"z": "drop"}}, "data: no column 'z'; the columns are 'price', 'when'"),
         ({"interactions": (("price", "z"),)}, "data: no column 'z' for an interaction; the columns are 'y', 'price', 'when'"),
         ({"interactions": (("price", "y"),)}, "data: the interaction price*y is of column 'y', which is the label or the weight: interactions are of features"),
-        ({"interactions": (("when", "price"),), "ignore": frozenset(["when"])}, "data: the interaction when*price is of column 'when', which is ignored: interactions are of features"),
+        ({"interactions": (("when", "price"),), "columns": {"when": "drop"}}, "data: the interaction when*price is of column 'when', which is left out: interactions are of features"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_whole_table_is_said_at_once(options, message):
@@ -245,7 +247,7 @@ def test_what_is_wrong_with_a_whole_table_is_said_at_once(options, message):
 
 
 def test_an_ignored_column_may_be_of_any_type():
-    assert list(wide(ONE, weight_column=None, ignore=frozenset(["when"])).batch.names) == ["price"]
+    assert list(wide(ONE, weight_column=None, columns={"when": "drop"}).batch.names) == ["price"]
 
 
 def test_text_labels_are_numbered_and_named():

@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import xxhash
@@ -12,7 +13,8 @@ import xxhash
 from dwindle.features.keys import LARGEST, key_of
 from helpers.reference_parsers import NUMBER, same
 
-MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "."}
+SPACE = " \t\n\r\f"
+MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "."}
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
@@ -112,13 +114,14 @@ def csv(text, label_column, weight_column=None, delimiter=",", **options):
     rows = [(line, row) for line, row in enumerate(rows, 2) if any(row)]
     kinds = {}
     for c, name in enumerate(header):
-        cells = {row[c].strip(" \t") for _, row in rows if row[c]}
-        plain = {cell for cell in cells if cell.lower() not in MISSING}
-        if cells and all(row[c] in TRUTH for _, row in rows if row[c]):
-            kinds[name] = boolean
-        else:
-            numbers = all(map(endless, cells)) or (plain and all(map(is_number, plain)))
-            kinds[name] = numeric if numbers or name in {label_column, weight_column} else str
+        cells = [row[c] for _, row in rows if not is_missing(row[c])]
+        odd = [cell for cell in cells if not (endless(cell) or cell in TRUTH)]
+        codes = any(re.fullmatch("0[0-9]+", cell.strip(SPACE)) for cell in cells)
+        few = len([cell for cell in cells if endless(cell)]) >= 0.9 * len(cells)
+        is_number = (not odd or few) and not codes
+        kinds[name] = numeric if is_number else str
+        if name in {label_column, weight_column}:
+            kinds[name] = strictly_numeric
 
     def row_of(cells):
         named = dict(zip(header, cells, strict=True))
@@ -134,24 +137,25 @@ def csv(text, label_column, weight_column=None, delimiter=",", **options):
     return reading(((line, lambda cells=cells: row_of(cells)) for line, cells in rows), **options)
 
 
-def is_number(cell):
-    return NUMBER.fullmatch(cell.encode()) is not None
+def is_missing(cell):
+    return cell.strip(SPACE).lower() in MISSING
 
 
 def endless(cell):
-    return is_number(cell) or cell.lower().lstrip("+-") in {"nan", "inf", "infinity"}
+    bare = cell.strip(SPACE)
+    return bool(NUMBER.fullmatch(bare.encode())) or bare.lower().lstrip("+-") in {"inf", "infinity"}
 
 
 def numeric(cell):
-    if not endless(cell.strip(" \t")):
+    return None if is_missing(cell) else strictly_numeric(cell)
+
+
+def strictly_numeric(cell):
+    if cell in TRUTH:
+        return TRUTH[cell]
+    if not endless(cell):
         raise Fault
     return float(cell)
-
-
-def boolean(cell):
-    if cell not in TRUTH:
-        raise Fault
-    return TRUTH[cell]
 
 
 def jsonl(data, first_line=1, **options):

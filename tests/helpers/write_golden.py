@@ -28,10 +28,10 @@ from helpers.commands import dwindle
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = {
-    "vw": "data.vw --gravity 2e-3 --interactions user*ad --ignore debug --passes 2",
+    "vw": "data.vw --gravity 2e-3 --interactions user*ad --drop debug --passes 2",
     "svmlight": "data.svm --update plain --learning-rate 0.02 --gravity 0.02 --truncate-every 5 --threshold 0.5",
     "csv": "data.csv --label-column clicked --weight-column weight --interactions member*color --gravity 1e-3",
-    "tsv": "data.tsv --label-column minutes --ignore id --passes 3 --learning-rate 6 --power-t 0.2 --pass-decay 0.7 --shrinkage rounding --threshold 1.5 --truncate-every 12",
+    "tsv": "data.tsv --label-column minutes --drop id --passes 3 --learning-rate 6 --power-t 0.2 --pass-decay 0.7 --shrinkage rounding --threshold 1.5 --truncate-every 12",
     "jsonl": "data.jsonl --loss hinge --gravity 1e-3 --interactions user*ad --skip-bad",
     "parquet": "data.parquet --label-column clicked --weight-column weight --loss squared --learning-rate 0.05 --keep 8",
     "arrow": "data.arrow --gravity 2e-3 --shrinkage subgradient",
@@ -76,7 +76,7 @@ def weights(model):
 
 def batches():
     """The examples of the VW file, with labels as losses of two classes want them."""
-    how = ReadOptions(interactions=(("user", "ad"),), ignore=frozenset({"debug"}))
+    how = ReadOptions(interactions=(("user", "ad"),), columns={"debug": "drop"})
     labels = Labels()
     for parsed in read([str(GOLDEN / "vw" / "data.vw")], how):
         yield parsed.batch._replace(label=labels.mapped(parsed, dw.Logistic()))

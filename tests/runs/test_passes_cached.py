@@ -82,7 +82,7 @@ def test_a_feature_swept_away_in_a_later_pass_has_its_name_when_it_comes_again(t
     assert "again" in model.weights()
 
 
-CROSSED = ReadOptions(interactions=(("b", "text"),), ignore=frozenset({"b"}), block_size=9000)
+CROSSED = ReadOptions(interactions=(("b", "text"),), columns={"b": "drop"}, block_size=9000)
 
 
 def test_interactions_are_made_again_in_each_pass_since_products_are_many(

@@ -235,7 +235,7 @@ def test_several_passes_are_the_file_several_times_with_falling_rates(data, tmp_
 
 
 def test_interactions_and_ignore_reach_the_parser(data, tmp_path):
-    reading = ReadOptions(interactions=(("sign", "sign"),), ignore=frozenset({"text"}))
+    reading = ReadOptions(interactions=(("sign", "sign"),), columns={"text": "drop"})
     weights, _ = fitted([data], tmp_path, reading=reading)
     namespaces = {name.split("^")[0] for name in weights if "^" in name}
     assert namespaces == {"sign", "sign*sign"}

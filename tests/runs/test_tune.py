@@ -28,7 +28,7 @@ TEXT = planted_data.vw(EXAMPLES).encode()
         (
             "a b.vw",
             planted_data.vw(EXAMPLES),
-            ["--ignore", "nothing", "--update", "adaptive,plain"],
+            ["--drop", "nothing", "--update", "adaptive,plain"],
         ),
         ("a.svm", planted_data.svmlight(EXAMPLES), ["--keep", "7", "--truncate-every", "1,20"]),
         (

@@ -10,6 +10,8 @@ from dwindle.cli.errors import one_line_errors
 from dwindle.cli.output import for_json
 from dwindle.cli.report import counts, mapping
 
+COLUMNS = 8  # named, of each kind
+
 
 @click.command(name="inspect")
 @click.argument("model")
@@ -66,9 +68,20 @@ def _settings(found: Any) -> Iterator[str]:
     if labels := mapping(found.metadata.get("labels", {})):
         yield f"labels        {labels}"
     usual = kept_reading(ReadOptions())
-    for name, value in found.metadata.get("reading", usual).items():
+    reading = dict(found.metadata.get("reading", usual))
+    said, schema = reading.pop("columns", {}), reading.pop("schema", None)
+    for name, value in reading.items():
         if value != usual.get(name):
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
+    yield from _columns(said if schema is None else {c["name"]: c["kind"] for c in schema})
+
+
+def _columns(kinds: dict[str, str]) -> Iterator[str]:
+    """Say which columns are of which kind."""
+    for kind in dict.fromkeys(kinds.values()):
+        names = [name for name, its in kinds.items() if its == kind]
+        more = f" and {len(names) - COLUMNS:,} more" if len(names) > COLUMNS else ""
+        yield f"{kind:<13} {', '.join(names[:COLUMNS])}{more}"
 
 
 def _outcome(found: Any) -> Iterator[str]:

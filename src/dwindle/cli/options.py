@@ -24,7 +24,8 @@ SECTIONS = {
     ),
     "Holdout and search": ("holdout", "patience", "folds", "metric", "jobs"),
     "Data": (
-        *("format_", "label_column", "weight_column", "interactions", "ignore"),
+        *("format_", "label_column", "weight_column", "interactions"),
+        *("categorical", "numeric", "text", "drop"),
         *("skip_bad", "threads"),
     ),
 }
@@ -71,7 +72,13 @@ features = decorated(
     click.option("--weight-column", help="Column of the importance weights, in tables."),
     click.option("--interactions", multiple=True, metavar="A*B",
                  help="Add the products of the features of two or three namespaces or columns."),
-    click.option("--ignore", multiple=True, metavar="NS", help="Ignore a namespace or column."),
+    click.option("--categorical", multiple=True, metavar="COLUMN,...",
+                 help="Columns whose values are categories; names or patterns, as in id_*."),
+    click.option("--numeric", multiple=True, metavar="COLUMN,...",
+                 help="Columns of numbers; other cells are malformed."),
+    click.option("--text", multiple=True, metavar="COLUMN,...", help="Columns of text."),
+    click.option("--drop", multiple=True, metavar="NAME,...",
+                 help="Columns or namespaces to leave out."),
 )  # fmt: skip
 
 threshold = click.option(
@@ -157,6 +164,19 @@ def reading(settings: dict[str, Any]) -> Any:
         label_column=settings.pop("label_column", "label"),
         weight_column=settings.pop("weight_column", None),
         interactions=tuple(products),
-        ignore=frozenset(settings.pop("ignore", ())),
+        columns=_columns(settings),
         threads=settings.pop("threads"),
     )
+
+
+def _columns(settings: dict[str, Any]) -> dict[str, str]:
+    """Take out of ``settings`` the kinds of columns."""
+    kinds = {"categorical": "category", "numeric": "number", "text": "text", "drop": "drop"}
+    found: dict[str, str] = {}
+    for option, kind in kinds.items():
+        for name in ",".join(settings.pop(option, ())).split(","):
+            if found.get(name, kind) != kind:
+                raise SettingError(f"--{option} {name}: it is already said to be {found[name]}")
+            if name:
+                found[name] = kind
+    return found

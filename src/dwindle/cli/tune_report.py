@@ -21,7 +21,10 @@ SHARED = {
     **dict.fromkeys(("keep", "format_", "weight_column")),
     "label_column": "label",
     "interactions": (),
-    "ignore": (),
+    "categorical": (),
+    "numeric": (),
+    "text": (),
+    "drop": (),
     "skip_bad": False,
 }  # with their defaults
 

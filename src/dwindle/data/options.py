@@ -1,23 +1,42 @@
 """Options for reading data, and the part of them that a model remembers."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from dwindle.data.schema import ColumnKinds, Kind, Schema, checked_kinds
 
 BLOCK = 2**21  # bytes of text parsed at a time
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read data; by default the format is found from each file's name or first line."""
+    """How to read data; by default the format is found from each file's name or first line.
+
+    ``columns`` says what kind a column of a table is, by its name or a pattern: "number",
+    "category", "text", "date", or "drop" to leave out a column or a namespace. ``schema`` is what a
+    model remembers of its columns, and then decides alone.
+    """
 
     format: str | None = None
     label_column: str | None = "label"
     weight_column: str | None = None
     labelled: bool = True  # False: tables may lack the label and weight columns
     interactions: tuple[tuple[str, ...], ...] = ()
-    ignore: frozenset[str] = frozenset()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    schema: Schema | None = None
     threads: int | None = None  # parser threads; default 2, or 1 on one or two cores
     block_size: int = BLOCK
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The names of columns or namespaces to leave out."""
+        return frozenset(name for name, kind in self.columns.items() if kind == Kind.DROP)
+
+
+def kinds_for(options: ReadOptions, note: Callable[[str], None] | None = None) -> ColumnKinds:
+    """Begin to decide the kinds of columns, for all that is read with these options."""
+    return ColumnKinds(options.columns, options.schema, note)
 
 
 def kept_reading(options: ReadOptions) -> dict[str, Any]:
@@ -26,16 +45,20 @@ def kept_reading(options: ReadOptions) -> dict[str, Any]:
         "label_column": options.label_column,
         "weight_column": options.weight_column,
         "interactions": [list(product) for product in options.interactions],
-        "ignore": sorted(options.ignore),
+        "columns": {name: kind.value for name, kind in checked_kinds(options.columns).items()},
+        "schema": None if options.schema is None else options.schema.to_json(),
     }
 
 
 def as_before(kept: dict[str, Any], options: ReadOptions) -> ReadOptions:
     """Return ``options`` with what `kept_reading` kept, so that the features are the same."""
+    dropped = dict.fromkeys(kept.get("ignore", ()), Kind.DROP)  # of files before version 0.2
+    schema = kept.get("schema")
     return replace(
         options,
         label_column=kept["label_column"],
         weight_column=kept["weight_column"],
         interactions=tuple(tuple(product) for product in kept["interactions"]),
-        ignore=frozenset(kept["ignore"]),
+        columns=kept.get("columns", dropped),
+        schema=None if schema is None else Schema.from_json(schema),
     )

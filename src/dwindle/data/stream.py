@@ -9,25 +9,33 @@ from collections.abc import Iterable, Iterator
 from dwindle._base.errors import DataError
 from dwindle.data.compression import DAMAGED
 from dwindle.data.formats.block import Parsed
-from dwindle.data.options import ReadOptions
+from dwindle.data.options import ReadOptions, kinds_for
+from dwindle.data.schema import ColumnKinds
 from dwindle.data.sources import opened, sources, with_format
 
 
-def read(paths: Iterable[str], options: ReadOptions | None = None) -> Iterator[Parsed]:
-    """Yield the examples of all files in order, a batch at a time."""
+def read(
+    paths: Iterable[str], options: ReadOptions | None = None, kinds: ColumnKinds | None = None
+) -> Iterator[Parsed]:
+    """Yield the examples of all files in order, a batch at a time.
+
+    ``kinds`` remembers what the columns of tables are, from one reading to the next.
+    """
+    options = options or ReadOptions()
+    kinds = kinds or kinds_for(options)
     end = 0
     for path in sources(paths):
         before = end
-        for parsed in _read_file(path, options or ReadOptions()):
+        for parsed in _read_file(path, options, kinds):
             end = before + parsed.end
             yield parsed._replace(end=end)
 
 
-def _read_file(path: str, options: ReadOptions) -> Iterator[Parsed]:
+def _read_file(path: str, options: ReadOptions, kinds: ColumnKinds) -> Iterator[Parsed]:
     try:
         with opened(path) as file:
             kind, source = with_format(file, options)
-            yield from kind.read(source, options)
+            yield from kind.read(source, options, kinds)
     except DAMAGED as error:
         name = "stdin" if path == "-" else path
         raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None

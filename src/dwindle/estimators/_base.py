@@ -171,7 +171,8 @@ class TruncatedGradient(HasColumns, RunSettings):
             if isinstance(held, str) and data.holdout is not None:
                 data.holdout.read()
             files = FileExamples(data, coded, skip_bad=skip_bad)
-            self._begin(files, said={"reading": kept_reading(how)}, classes=classes)
+            self._begin(files, said={}, classes=classes)
+            self._said = {"reading": kept_reading(data.reading)}
         if self.t_ == 0:
             raise DataError(f"{' '.join(map(str, paths))}: no examples to learn from")
         self._forget_columns()
@@ -205,7 +206,7 @@ class TruncatedGradient(HasColumns, RunSettings):
             table = Table(learners) if self.verbose else None
             for examples in files.learned(more=False):
                 learners.learn_from(examples, table)
-        self._said = {"reading": kept_reading(how)}
+            self._said = {"reading": kept_reading(data.reading)}
         return self
 
     def _begin(self, data: Data, said: Mapping[str, Any], classes: int | None = None) -> None:

@@ -12,7 +12,7 @@ from dwindle._base.errors import DataError, errors_at
 from dwindle.data.cache import CachedExamples
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.options import ReadOptions
+from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import format_by_name, needs_parsing, once_only
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
@@ -34,6 +34,7 @@ class Passes:
         note: Callable[[str], None],
     ) -> None:
         self._paths, self._reading, self._every = paths, reading, holdout
+        self._kinds = kinds_for(reading, note)
         note, self._once = cache(note), once_only(paths)
         self._data = CachedExamples(self._learned, note, once=self._once)
         self.holdout: Holdout | None = None
@@ -43,8 +44,15 @@ class Passes:
             )
         elif holdout is not None:
             how = replace(reading, format=format_by_name(holdout) or reading.format)
-            file = CachedExamples(lambda: read([holdout], how), note, once=once_only([holdout]))
+            file = CachedExamples(
+                lambda: read([holdout], how, self._kinds), note, once=once_only([holdout])
+            )
             self.holdout = Holdout(file, holdout)
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How the data was read, with what was decided of its columns."""
+        return replace(self._reading, schema=self._kinds.schema())
 
     def learned(self, more: bool) -> Iterator[Parsed]:
         """Yield the examples to learn from; if more passes may follow, keep what is parsed."""
@@ -60,7 +68,7 @@ class Passes:
             self.holdout.examples.close()
 
     def _learned(self) -> Iterator[Parsed]:
-        everything = read(self._paths, self._reading)
+        everything = read(self._paths, self._reading, self._kinds)
         if self.holdout is None or isinstance(self._every, str | None):
             yield from everything
             return
@@ -71,7 +79,7 @@ class Passes:
 
     def _held(self) -> Iterator[Parsed]:
         assert not isinstance(self._every, str | None)
-        for _, held in parted(read(self._paths, self._reading), self._every):
+        for _, held in parted(read(self._paths, self._reading, self._kinds), self._every):
             yield held
 
 

@@ -131,7 +131,7 @@ def _completed(
     """Take from a checkpoint the settings that were not given."""
     run = {name: metadata[name] for name in (*RESUMED, *REMEMBERED) if name in metadata}
     settings = complete(settings, settings_of_learner(learner) | run, given)
-    if set(metadata["reading"]) & set(given):
+    if {*metadata["reading"], *("categorical", "numeric", "text", "drop")} & set(given):
         return settings
     return replace(settings, reading=as_before(metadata["reading"], settings.reading))
 
@@ -362,7 +362,7 @@ class _Run(checkpoint.Reached):
         return (
             self.labels.metadata()
             | {
-                "reading": kept_reading(self.settings.reading),
+                "reading": kept_reading(self.data.reading),
                 "examples": examples,
                 "seen": self.learner.table.n_seen,
                 "peak_live": self.learner.table.peak,

@@ -1,9 +1,7 @@
-"""CSV and TSV with a header: columns of numbers, of true and false, or of text."""
+"""CSV and TSV with a header."""
 
 import csv
 from collections.abc import Iterator
-from dataclasses import replace
-from enum import Enum
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,35 +12,27 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import BadLine, Parsed, are_words
-from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, roles, wide
+from dwindle.data.formats.tables.cells import numbers, unicode
+from dwindle.data.formats.tables.kinds import MISSING, NO, NUMBER, YES
+from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, WideTable
 from dwindle.data.options import ReadOptions
-from dwindle.data.text.errors import is_number, never_finite, quoted
+from dwindle.data.schema import ColumnKinds
+from dwindle.data.text.errors import quoted
 
 BLOCK = 1 << 22  # bytes read at a time; no row may be longer
 
-YES = [b"true", b"True", b"TRUE"]
-NO = [b"false", b"False", b"FALSE"]
-# What other programs write for a missing value: such cells do not make a column of numbers text.
-MISSING = {b"na", b"n/a", b"#n/a", b"nan", b"null", b"none", b"nil", b"?", b"-", b"."}
-NO_WORDS = {*MISSING, b"inf", b"+inf", b"-inf"}
-
-
-class Kind(Enum):
-    """What the cells of a column are, decided in the first block in which some are not empty."""
-
-    NUMBER = 1
-    BOOLEAN = 2
-    TEXT = 3
-
 
 def batches(
-    file: BinaryIO, source: str, options: ReadOptions, delimiter: str = ","
+    file: BinaryIO,
+    source: str,
+    options: ReadOptions,
+    delimiter: str = ",",
+    kinds: ColumnKinds | None = None,
 ) -> Iterator[Parsed]:
     r"""Read a CSV file, some 4 MB at a time; `wide` says what features a column becomes.
 
-    Only an empty cell is a
-    missing value. A row with only empty cells is a blank line, and skipped. The header is line 1;
-    line numbers are right if there are no newlines inside quotes.
+    An empty cell is a missing value. A row with only empty cells is a blank line, and skipped. The
+    header is line 1; line numbers are right if there are no newlines inside quotes.
 
     >>> from io import BytesIO
     >>> file = BytesIO(b"y,price,color\n1,3.5,red\n-1,,blue\n")
@@ -50,37 +40,30 @@ def batches(
     ...     print(list(parsed.batch.names), parsed.batch.x.tolist(), parsed.batch.label.tolist())
     ['price', 'color=red', 'color=blue'] [3.5, 1.0, 1.0] [1.0, -1.0]
     """
-    columns = _header(file, source, delimiter, options.ignore)
-    role = roles(columns, source, options)
-    wanted, rest = role.wanted(columns), replace(options, ignore=frozenset())
-    rows = _RowNumbers(source, role)
-    kinds: dict[str, Kind] = {}
-    for table in _tables(file, source, columns, wanted, delimiter, rows):
+    columns = _header(file, source, delimiter, options)
+    wide = WideTable(columns, source, options, kinds, typed=False)
+    rows, cells = _RowNumbers(source), _Cells(wide.role)
+    for table in _tables(file, source, columns, wide.wanted, delimiter, rows):
         line, blank, bad = rows.next(table)
         for begin in range(0, max(table.num_rows, 1), MOST_ROWS):
             part, here = table[begin : begin + MOST_ROWS], slice(begin, begin + MOST_ROWS)
             if blank[here].any():
                 part = part.filter(pa.array(~blank[here]))
             faults: dict[int, str] = {}
-            typed = [_typed(part.column(c), c, role, kinds, faults) for c in wanted]
-            parsed = wide(
-                pa.RecordBatch.from_arrays(typed, wanted),
-                source,
-                rest,
-                line=line[here][~blank[here]],
-                faults=faults,
+            typed = [cells.typed(part.column(c), c, faults) for c in wide.wanted]
+            parsed = wide.read(
+                pa.RecordBatch.from_arrays(typed, wide.wanted), line[here][~blank[here]], faults
             )
             last = line[here][-1] if begin + MOST_ROWS < table.num_rows else np.inf
             due = [fault for fault in bad if fault.line <= last]
             bad = bad[len(due) :]
             yield parsed._replace(bad=sorted(parsed.bad + due, key=lambda fault: fault.line))
     if rows.skipped:
-        nothing = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(wanted), wanted)
-        parsed = wide(nothing, source, rest)
-        yield parsed._replace(bad=list(rows.skipped))
+        nothing = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(wide.wanted), wide.wanted)
+        yield wide.read(nothing)._replace(bad=list(rows.skipped))
 
 
-def _header(file: BinaryIO, source: str, delimiter: str, ignore: frozenset[str]) -> list[str]:
+def _header(file: BinaryIO, source: str, delimiter: str, options: ReadOptions) -> list[str]:
     """Read the names of the columns from the first line of the file."""
     raw = file.readline().removeprefix(b"\xef\xbb\xbf")
     try:
@@ -91,7 +74,7 @@ def _header(file: BinaryIO, source: str, delimiter: str, ignore: frozenset[str])
         raise DataError(f"{source}:1: expected a header with the names of the columns, got nothing")
     columns = next(csv.reader([header], delimiter=delimiter))
     for c, name in enumerate(columns, 1):
-        if not name and name not in ignore:
+        if not name and name not in options.dropped:
             raise DataError(
                 f"{source}:1: column {c} has no name: write one "
                 "(pandas leaves the index out with to_csv(index=False))"
@@ -102,9 +85,8 @@ def _header(file: BinaryIO, source: str, delimiter: str, ignore: frozenset[str])
 class _RowNumbers:
     """Line numbers of rows, counting those with too few or too many cells, which Arrow skips."""
 
-    def __init__(self, source: str, role: Roles) -> None:
+    def __init__(self, source: str) -> None:
         self.source = source
-        self.role = role
         self.skipped: list[BadLine] = []
         self._first = 2
 
@@ -167,110 +149,39 @@ def _tables(
             raise DataError(f"{source}: {error}") from None
 
 
-def _typed(
-    column: pa.StringArray,
-    name: str,
-    role: Roles,
-    kinds: dict[str, Kind],
-    faults: dict[int, str],
-) -> pa.Array:
-    """Convert a column to its kind, null where a cell is empty or bad."""
-    empty = pc.equal(pc.binary_length(column), 0)
-    if pc.any(empty).as_py():
-        column = pc.if_else(empty, pa.scalar(None, column.type), column)
-    if column.null_count == len(column):
-        return pa.nulls(len(column))
-    if name not in kinds:
-        kinds[name] = _kind(column, may_be_text=name not in {role.label, role.weight})
-        if name == role.label and kinds[name] is Kind.NUMBER and _are_words(column):
-            kinds[name] = Kind.TEXT
-    if kinds[name] is Kind.TEXT:
-        return _text(column, name, faults)
-    what = {role.label: "label column", role.weight: "weight column"}.get(name, "column")
-    what = f"{what} {name!r}"
-    if kinds[name] is Kind.NUMBER:
-        return _numbers(column, what, faults)
-    return _booleans(column, what, faults)
+class _Cells:
+    """Columns with null for an empty cell; weights are numbers, and so are labels unless text."""
 
+    def __init__(self, role: Roles) -> None:
+        self._role = role
+        self._text_labels: bool | None = None  # decided by the first ones
 
-def _kind(column: pa.StringArray, *, may_be_text: bool) -> Kind:
-    """Decide what the cells of a column are."""
-    try:
-        column.cast(pa.float64())
-    except pa.ArrowInvalid:
-        pass
-    else:
-        return Kind.NUMBER
-    distinct = column.drop_null().cast(pa.binary()).unique()
-    if pc.all(pc.is_in(distinct, pa.array(YES + NO))).as_py():
-        return Kind.BOOLEAN
-    if not may_be_text:
-        return Kind.NUMBER
-    cells = [cell.strip() for cell in distinct.to_pylist()]
-    if all(is_number(cell) or never_finite(cell) for cell in cells):
-        return Kind.NUMBER
-    plain = [cell for cell in cells if cell.lower() not in MISSING]
-    return Kind.NUMBER if plain and all(map(is_number, plain)) else Kind.TEXT
+    def typed(self, column: pa.StringArray, name: str, faults: dict[int, str]) -> pa.Array:
+        """Convert a column; what is wrong with row i is added to ``faults[i]``."""
+        empty = pc.equal(pc.binary_length(column), 0)
+        if pc.any(empty).as_py():
+            column = pc.if_else(empty, pa.scalar(None, column.type), column)
+        if name == self._role.label and column.null_count < len(column):
+            if self._text_labels is None:
+                self._text_labels = _are_words(column)
+            if self._text_labels:
+                return unicode(column, name, faults)
+        what = {self._role.label: "label column", self._role.weight: "weight column"}.get(name)
+        if what is None:
+            return column
+
+        def fault(i: int, cell: bytes) -> None:
+            faults[i] = (
+                f"expected a number in {what} {name!r}, got {quoted(cell)}: "
+                "write a number, or an empty cell for a missing value"
+            )
+
+        return numbers(column, fault, words=False)
 
 
 def _are_words(labels: pa.StringArray) -> bool:
     """Tell whether these labels are text."""
-    counted = pc.value_counts(labels.drop_null().cast(pa.binary())).to_pylist()
-    n_words = sum(
-        each["counts"]
-        for each in counted
-        if not is_number(cell := each["values"].strip()) and cell.lower() not in NO_WORDS
-    )
-    return are_words(n_words, sum(each["counts"] for each in counted))
-
-
-def _numbers(column: pa.StringArray, what: str, faults: dict[int, str]) -> pa.Array:
-    for cells in (column, pc.ascii_trim_whitespace(column)):
-        try:
-            return cells.cast(pa.float64())
-        except pa.ArrowInvalid:
-            continue
-    numbers: list[float | None] = []
-    for i, cell in enumerate(column.cast(pa.binary()).to_pylist()):
-        number = None
-        if cell is not None:
-            if is_number(cell.strip()) or never_finite(cell.strip()):
-                number = float(cell)
-            else:
-                faults.setdefault(
-                    i,
-                    f"expected a number in {what}, got {quoted(cell)}: "
-                    "write a number, or an empty cell for a missing value",
-                )
-        numbers.append(number)
-    return pa.array(numbers, pa.float64())
-
-
-def _booleans(column: pa.StringArray, what: str, faults: dict[int, str]) -> pa.Array:
-    raw = column.cast(pa.binary())
-    yes = pc.is_in(raw, pa.array(YES))
-    known = pc.or_(yes, pc.is_in(raw, pa.array(NO)))
-    for i in np.flatnonzero(pc.and_(pc.is_valid(raw), pc.invert(known)).to_numpy(False)):
-        faults.setdefault(
-            int(i),
-            f"expected true or false in {what}, got {quoted(raw[int(i)].as_py())}: "
-            "write true, false or an empty cell",
-        )
-    return pc.if_else(known, yes, pa.scalar(None, pa.bool_()))
-
-
-def _text(column: pa.StringArray, name: str, faults: dict[int, str]) -> pa.Array:
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        texts: list[str | None] = []
-        for i, cell in enumerate(column.cast(pa.binary()).to_pylist()):
-            try:
-                texts.append(None if cell is None else cell.decode())
-            except UnicodeDecodeError:
-                texts.append(None)
-                faults.setdefault(
-                    i, f"column {name!r} is not UTF-8 in {quoted(cell)}: save the file as UTF-8"
-                )
-        return pa.array(texts, pa.string())
-    return column
+    cells = labels.drop_null().cast(pa.binary())
+    number, missing = (pc.match_substring_regex(cells, each) for each in (NUMBER, MISSING))
+    none = pc.or_(pc.or_(number, missing), pc.is_in(cells, pa.array(YES + NO)))
+    return are_words(len(cells) - pc.sum(none).as_py(), len(cells))

@@ -14,9 +14,10 @@ from dwindle._base.threads import prefetch
 if TYPE_CHECKING:
     from dwindle.data.formats.block import Parsed
     from dwindle.data.options import ReadOptions
+    from dwindle.data.schema import ColumnKinds
     from dwindle.data.sources import Opened
 
-Read = Callable[["Opened", "ReadOptions"], Iterator["Parsed"]]
+Read = Callable[["Opened", "ReadOptions", "ColumnKinds"], Iterator["Parsed"]]
 Write = Callable[[Any, Iterable["Parsed"]], None]
 
 _HERE = __name__.rpartition(".")[0]
@@ -36,7 +37,7 @@ class Format(NamedTuple):
 def lines_of(module: str) -> Read:
     """Read text line by line, with the module's function ``parse``."""
 
-    def read(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
+    def read(source: "Opened", options: "ReadOptions", _kinds: "ColumnKinds") -> Iterator["Parsed"]:
         from dwindle.data.text.lines import parsed_lines  # noqa: PLC0415  (when first used)
 
         return parsed_lines(import_module(module).parse, source, options)
@@ -45,18 +46,18 @@ def lines_of(module: str) -> Read:
 
 
 def _csv(delimiter: str) -> Read:
-    def read(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
+    def read(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") -> Iterator["Parsed"]:
         csv = import_module(f"{_HERE}.csv")
-        return _located(source, csv.batches(source.file, source.name, options, delimiter))
+        return _located(source, csv.batches(source.file, source.name, options, delimiter, kinds))
 
     return read
 
 
-def _columnar(source: "Opened", options: "ReadOptions") -> Iterator["Parsed"]:
+def _columnar(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") -> Iterator["Parsed"]:
     if source.name != source.path:
         raise DataError(f"{source.name}: Parquet and Arrow are read from a file, not from a pipe")
     arrow = import_module(f"{_HERE}.tables.arrow")
-    return _located(source, arrow.batches(source.path, options))
+    return _located(source, arrow.batches(source.path, options, kinds))
 
 
 def _located(source: "Opened", batches: Iterator["Parsed"]) -> Iterator["Parsed"]:

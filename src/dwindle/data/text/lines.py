@@ -22,7 +22,7 @@ def parsed_lines(
     """Parse a file of lines, a block at a time."""
 
     def parse_block(block: Block) -> Parsed:
-        parsed = parse(block, interactions=options.interactions, ignore=options.ignore)
+        parsed = parse(block, interactions=options.interactions, ignore=options.dropped)
         return parsed._replace(source=block.source, end=block.end)
 
     found = blocks(source.file, source.name, options.block_size)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,15 +12,16 @@ import pyarrow.parquet as pq
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
-from dwindle.data.formats.tables.wide import MOST_ROWS, roles, wide
+from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable
 from dwindle.data.options import ReadOptions
+from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
 
 # The batches of the columns of these names, each with the share of the file read by its end.
 Read = Callable[[list[str]], Iterator[tuple[pa.RecordBatch, float]]]
 
 
-def batches(path: str, options: ReadOptions) -> Iterator[Parsed]:
+def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -> Iterator[Parsed]:
     """Read a Parquet or Arrow file, a batch at a time; rows count from 1.
 
     It holds a column for each feature (see `wide`), or lists of features (see `lists.from_arrow`),
@@ -29,31 +29,25 @@ def batches(path: str, options: ReadOptions) -> Iterator[Parsed]:
     """
     schema, read = _opened(path)
     if is_list_form(schema):
-        if options.interactions or options.ignore:
+        if options.interactions or options.dropped:
             raise DataError(
-                f"{path}: lists of features have no columns for interactions or to ignore: "
+                f"{path}: lists of features have no columns for interactions or to leave out: "
                 "say so when converting the data to lists"
             )
+        table = None
         wanted = [name for name in schema.names if name in LIST_SCHEMA.names]
     else:
-        wanted = roles(schema.names, path, options).wanted(schema.names)
-    rest = replace(options, ignore=frozenset())  # they are not read
+        table = WideTable(schema.names, path, options, kinds)
+        wanted = table.wanted
     first, size = 1, Path(path).stat().st_size
-    for table, share in read(wanted):
+    for rows, share in read(wanted):
         end = int(share * size)
-        for begin in range(0, table.num_rows, MOST_ROWS):
-            part = table[begin : begin + MOST_ROWS]
+        for begin in range(0, rows.num_rows, MOST_ROWS):
+            part = rows[begin : begin + MOST_ROWS]
             line = np.arange(first, first + part.num_rows)
             first += part.num_rows
-            if is_list_form(schema):
-                yield from_arrow(part, path, line)._replace(end=end)
-            else:
-                yield wide(
-                    part,
-                    path,
-                    rest,
-                    line=line,
-                )._replace(end=end)
+            parsed = from_arrow(part, path, line) if table is None else table.read(part, line)
+            yield parsed._replace(end=end)
 
 
 def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.cells import categories, numbers
+from dwindle.data.formats.tables.kinds import kind_by_cells, kind_by_type
 from dwindle.data.formats.tables.vocabulary import (
     Vocabulary,
     WordRows,
     finished,
     keys_of,
 )
-from dwindle.data.options import ReadOptions
+from dwindle.data.options import ReadOptions, kinds_for
+from dwindle.data.schema import Column, ColumnKinds, Kind
+from dwindle.data.text.errors import quoted
 from dwindle.features.arrow import as_dictionary, column_values, text_of_strings
 from dwindle.features.offsets import offsets
 
@@ -37,7 +41,7 @@ class Roles(NamedTuple):
         return [name for name in columns if name in wanted]
 
 
-def roles(columns: Sequence[str], source: str, options: ReadOptions) -> Roles:
+def roles(columns: Sequence[str], source: str, options: ReadOptions, kinds: ColumnKinds) -> Roles:
     """Assign columns to their roles, checking that every column that is named exists.
 
     With ``labelled=False`` the label and the weight may be absent.
@@ -49,21 +53,20 @@ def roles(columns: Sequence[str], source: str, options: ReadOptions) -> Roles:
         name if options.labelled or name in columns else None
         for name in (options.label_column, options.weight_column)
     )
-    ignore, interactions = options.ignore, options.interactions
+    features = kinds.features(columns, source, {options.label_column, options.weight_column})
     wanted: list[tuple[str, str | None]] = [("the label", label), ("the weight", weight)]
-    wanted += [("a column to ignore", name) for name in sorted(ignore)]
-    wanted += [("an interaction", name) for names in interactions for name in names]
+    if kinds.remembered is None:
+        wanted += [("an interaction", name) for names in options.interactions for name in names]
     for role, sought in wanted:
         if sought is not None and sought not in columns:
             there = ", ".join(map(repr, columns))
             raise DataError(f"{source}: no column {sought!r} for {role}; the columns are {there}")
-    features = [c for c in columns if c not in {label, weight} and c not in ignore]
-    for names in interactions:
+    for names in options.interactions:
         if len(names) not in {2, 3}:
             raise SettingError(f"an interaction is of 2 or 3 columns, got {names!r}")
         for name in names:
-            if name not in features:
-                why = "ignored" if name in ignore else "the label or the weight"
+            if name in columns and name not in features:
+                why = "the label or the weight" if name in {label, weight} else "left out"
                 raise DataError(
                     f"{source}: the interaction {'*'.join(names)} is of column {name!r}, "
                     f"which is {why}: interactions are of features"
@@ -71,22 +74,118 @@ def roles(columns: Sequence[str], source: str, options: ReadOptions) -> Roles:
     return Roles(label, weight, features)
 
 
-def wide(
-    table: pa.RecordBatch,
-    source: str,
-    options: ReadOptions,
-    line: NDArray[np.int64] | None = None,
-    faults: Mapping[int, str] | None = None,
-) -> Parsed:
+class _Features(NamedTuple):
+    """The features of a column: their names, which one each row has, and with what value."""
+
+    names: pa.Array
+    word: NDArray[Any]
+    x: NDArray[Any]
+
+
+class WideTable:
+    """A table that has a column for each feature, read in parts.
+
+    ``kinds`` decides what a column is. If the source is not ``typed``, its cells are text, and
+    their look decides; null is a missing value either way.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        source: str,
+        options: ReadOptions,
+        kinds: ColumnKinds | None = None,
+        *,
+        typed: bool = True,
+    ) -> None:
+        self._source, self._options, self._typed = source, options, typed
+        self._kinds = kinds or kinds_for(options)
+        self.role = roles(columns, source, options, self._kinds)
+        self.wanted = self.role.wanted(columns)
+
+    def read(
+        self,
+        table: pa.RecordBatch,
+        line: NDArray[np.int64] | None = None,
+        faults: Mapping[int, str] | None = None,
+    ) -> Parsed:
+        """Read some rows, of which the columns that are wanted are there.
+
+        Row i is called ``line[i]``, by default i + 1; ``faults`` says what is already known to be
+        wrong with which row, counted from 0.
+        """
+        n = table.num_rows
+        wrong = dict(faults or {})
+        line = np.arange(1, n + 1) if line is None else line
+        label, importance, label_names = _said(table, self._source, self.role, wrong)
+        features = self.role.features
+        word = np.empty((n, len(features)), np.int32)
+        x = np.empty((n, len(features)), np.float32)
+        names: list[pa.Array] = [pa.array([], pa.large_string())]
+        n_words = 0
+        for c, name in enumerate(features):
+            found = self._features(table.column(name), name, line, wrong)
+            word[:, c], x[:, c] = found.word, found.x
+            word[:, c] += n_words
+            names.append(found.names)
+            n_words += len(found.names)
+        good = np.ones(n, np.bool_)
+        good[list(wrong)] = False
+        present = x != 0
+        present[~good] = False
+        rows = WordRows(
+            line[good],
+            label[good],
+            importance[good],
+            offsets(np.count_nonzero(present, axis=1)[good]),
+            word[present],
+            x[present],
+        )
+        every = pa.concat_arrays(names)
+        group = np.repeat(np.arange(len(features), dtype=np.int32), [len(a) for a in names[1:]])
+        words = Vocabulary(text_of_strings(every), keys_of(every), group, features)
+        known = {int(line[i]): message for i, message in wrong.items()}
+        parsed = finished(rows, words, self._source, known, self._options.interactions)
+        return parsed._replace(label_names=label_names)
+
+    def _features(
+        self, column: pa.Array, name: str, line: NDArray[np.int64], wrong: dict[int, str]
+    ) -> _Features:
+        """Make the features of a column, of the kind it is."""
+        known = self._kinds.column(name) or self._decided(column, name, line)
+        if known is None:
+            return _number(pa.nulls(len(column)), self._source, name, wrong)
+        if known.kind is Kind.NUMBER:
+
+            def fault(i: int, cell: bytes) -> None:
+                wrong.setdefault(i, self._kinds.contradicts(known, quoted(cell)))
+
+            return _number(numbers(column, fault), self._source, name, wrong)
+        return _category(categories(column, name, wrong), name, wrong)
+
+    def _decided(self, column: pa.Array, name: str, line: NDArray[np.int64]) -> Column | None:
+        """Decide what a column is, if it has a value here."""
+        if column.null_count == len(column):
+            return None
+        if self._typed:
+            guess = kind_by_type(column, name)
+            if guess is None:
+                raise DataError(
+                    f"{self._source}: column {name!r} is of type {column.type}, which is no "
+                    "feature: make it numbers or strings, or leave it out with --drop"
+                )
+        else:
+            guess = kind_by_cells(column, name, line)
+        return None if guess is None else self._kinds.decide(name, *guess)
+
+
+def wide(table: pa.RecordBatch, source: str, options: ReadOptions) -> Parsed:
     """Read a table that has a column for each feature.
 
     A numeric or boolean column is a feature named by the column, absent where it is 0 or null. A
-    column of strings is the feature ``column=value`` of value 1, absent where it is empty or null.
+    category is the feature ``column=value`` of value 1, absent where it is empty or null.
     A null label, or no label column, makes an example that is not learned from: label 0,
     importance 0.
-
-    Row i is called ``line[i]``, by default i + 1; ``faults`` says what is already known to be wrong
-    with which row, counted from 0.
 
     >>> columns = {"y": [1, None], "price": [3.5, 0], "color": ["red", ""]}
     >>> table = pa.RecordBatch.from_pydict(columns)
@@ -94,46 +193,18 @@ def wide(
     >>> list(batch.names), batch.x.tolist(), batch.start.tolist(), batch.importance.tolist()
     (['price', 'color=red'], [3.5, 1.0], [0, 2, 2], [1.0, 0.0])
     """
-    role = roles(table.schema.names, source, options)
-    n = table.num_rows
-    wrong = dict(faults or {})
-    label, importance, label_names = _said(table, source, role, wrong)
-    word = np.empty((n, len(role.features)), np.int32)
-    x = np.empty((n, len(role.features)), np.float32)
-    names: list[pa.Array] = [pa.array([], pa.large_string())]
-    n_words = 0
-    for c, name in enumerate(role.features):
-        column = as_dictionary(table.column(name))
-        if pa.types.is_dictionary(column.type):
-            distinct, code, x[:, c] = _text(column, name, wrong)
-            named = pc.binary_join_element_wise(_large(name), distinct, _large("="))
-            word[:, c] = code
-            word[:, c] += n_words
-        else:
-            x[:, c], _ = column_values(column, source, name, f"column {name!r}", wrong)
-            named = pa.array([name], pa.large_string())
-            word[:, c] = n_words
-        names.append(named)
-        n_words += len(named)
-    good = np.ones(n, np.bool_)
-    good[list(wrong)] = False
-    present = x != 0
-    present[~good] = False
-    line = np.arange(1, n + 1) if line is None else line
-    rows = WordRows(
-        line[good],
-        label[good],
-        importance[good],
-        offsets(np.count_nonzero(present, axis=1)[good]),
-        word[present],
-        x[present],
-    )
-    every = pa.concat_arrays(names)
-    group = np.repeat(np.arange(len(role.features), dtype=np.int32), [len(a) for a in names[1:]])
-    words = Vocabulary(text_of_strings(every), keys_of(every), group, role.features)
-    known = {int(line[i]): message for i, message in wrong.items()}
-    parsed = finished(rows, words, source, known, options.interactions)
-    return parsed._replace(label_names=label_names)
+    return WideTable(table.schema.names, source, options).read(table)
+
+
+def _number(column: pa.Array, source: str, name: str, faults: dict[int, str]) -> _Features:
+    x, _ = column_values(column, source, name, f"column {name!r}", faults)
+    return _Features(pa.array([name], pa.large_string()), np.zeros(len(x), np.int32), x)
+
+
+def _category(column: pa.DictionaryArray, name: str, faults: dict[int, str]) -> _Features:
+    distinct, code, present = _distinct(column, name, faults)
+    named = pc.binary_join_element_wise(_large(name), distinct, _large("="))
+    return _Features(named, code, present)
 
 
 def _large(text: str) -> pa.Scalar:
@@ -149,7 +220,7 @@ def _said(
     what, names = f"label column {role.label!r}", None
     column = as_dictionary(table.column(role.label))
     if pa.types.is_dictionary(column.type):
-        distinct, code, present = _text(column, role.label, faults)
+        distinct, code, present = _distinct(column, role.label, faults)
         names = [name.strip() for name in distinct.to_pylist()]
         label, unlabeled = code.astype(np.float32), ~present
     else:
@@ -168,7 +239,7 @@ def _said(
     return label, importance, names
 
 
-def _text(
+def _distinct(
     column: pa.DictionaryArray, name: str, faults: dict[int, str]
 ) -> tuple[pa.Array, NDArray[Any], NDArray[np.bool_]]:
     """Return the distinct values of a column, which one each row has, and whether it has one."""

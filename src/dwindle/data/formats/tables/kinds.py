@@ -1,0 +1,103 @@
+"""What kind a column is, if nobody said so: by its type, or by the first cells of text."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dwindle.data.schema import Kind
+from dwindle.data.text.errors import quoted
+from dwindle.features.arrow import is_text
+
+MOSTLY = 0.9  # a column is of numbers if at least so many of its cells are; the others are bad
+DOUBTFUL = 0.5  # if so many are numbers and it is not of numbers, the user is told
+
+SPACE = b" \t\n\r\f"  # as in the patterns below
+YES = [b"true", b"True", b"TRUE"]
+NO = [b"false", b"False", b"FALSE"]
+NUMBER = r"^\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))\s*$"
+CODE = r"^\s*0[0-9]+\s*$"
+# What other programs write for a missing value, in a column of numbers.
+MISSING = r"(?i)^\s*(?:na|n/a|#n/a|nan|null|none|nil|\?|-|\.)?\s*$"
+
+
+class Guess(NamedTuple):
+    """The kind of a column, why, and a note to the user if something speaks against it."""
+
+    kind: Kind
+    why: str
+    note: str = ""
+
+
+def kind_by_type(column: pa.Array, name: str) -> Guess | None:
+    """Tell the kind of a column of a typed source; None if its type is no feature."""
+    kind = column.type
+    if is_text(kind):
+        return kind_of_words(column, name)
+    why = f"its type is {kind}"
+    if pa.types.is_dictionary(kind):
+        return Guess(Kind.CATEGORY, "its type is a dictionary")
+    if pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
+        return Guess(Kind.NUMBER, why)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return Guess(Kind.NUMBER, why)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return Guess(Kind.DATE, why)
+    return None
+
+
+def kind_of_words(column: pa.Array, name: str) -> Guess:  # noqa: ARG001
+    """Tell the kind of strings that are not numbers: a category, a date or a text."""
+    return Guess(Kind.CATEGORY, "strings")
+
+
+def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess | None:
+    """Tell the kind of a column of cells as they stand in a file, null where empty.
+
+    None if no cell has a value. ``line`` has the number of each cell's line.
+
+    >>> cells = pa.array(["1", "2"] * 10 + ["abc"])
+    >>> kind_by_cells(cells, "x", np.arange(2, 23)).why
+    '20 of 21 cells are numbers'
+    >>> kind_by_cells(pa.array(["94110", "02139"]), "zip", np.arange(2, 4)).kind.value
+    'category'
+    """
+    cells = column.cast(pa.binary())
+    number, code, missing = (
+        pc.fill_null(pc.match_substring_regex(cells, pattern), False)
+        for pattern in (NUMBER, CODE, MISSING)
+    )
+    there = pc.and_(pc.is_valid(cells), pc.invert(missing))
+    truth = pc.is_in(cells, pa.array(YES + NO))
+    n, n_numbers, n_missing = (
+        pc.sum(each).as_py() or 0 for each in (there, number, pc.and_(missing, pc.is_valid(cells)))
+    )
+    if not n:
+        return None
+    if pc.any(code).as_py():
+        shown = quoted(cells[pc.index(code, True).as_py()].as_py())
+        what = f"numbers with leading zeros, as {shown}"
+        note = f"column {name!r}: {what}: taken as a category (--numeric {name} reads numbers)"
+        return Guess(Kind.CATEGORY, what, note)
+    odd = pc.and_(there, pc.invert(pc.or_(number, truth)))
+    if not pc.any(odd).as_py():
+        note = ""
+        if n_missing:
+            shown = quoted(cells[pc.index(missing, True).as_py()].as_py())
+            note = f"column {name!r}: {n_missing} of {n + n_missing} cells, as {shown}, are missing"
+        why = "true and false" if not n_numbers else f"the first {n} cells are numbers"
+        return Guess(Kind.NUMBER, why, note)
+    counted = f"{n_numbers} of {n} cells are numbers"
+    if n_numbers >= MOSTLY * n:
+        return Guess(Kind.NUMBER, counted)
+    guess = kind_of_words(column, name)
+    if n_numbers < DOUBTFUL * n:
+        return guess
+    first = pc.index(odd, True).as_py()
+    note = (
+        f"column {name!r}: {counted}; line {line[first]}: {quoted(cells[first].as_py())}: "
+        f"taken as a {guess.kind} (--numeric {name} reads numbers)"
+    )
+    return Guess(guess.kind, counted, note)
