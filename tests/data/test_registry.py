@@ -15,7 +15,7 @@ from dwindle.features.batch import Batch
 from dwindle.runs.convert import convert
 
 
-def read_toy(source, _options):
+def read_toy(source, _options, _kinds):
     """Lines of a label and the numbers of features: ``1: 3 5``."""
     for number, line in enumerate(source.file, 1):
         label, _, rest = line[3:].partition(b":")
