@@ -44,7 +44,7 @@ def explore(
         grid = grid._replace(passes=dense.passes, pass_decay=dense.pass_decay)
         if "learning_rate" in is_open:
             grid = grid._replace(learning_rate=_near(dense, best))
-    grid, scores = _grown(grid, is_open - {"passes", "pass_decay"}, examples, measure, choose)
+    grid, scores = _grown(grid, is_open - {"passes"}, examples, measure, choose)
     found = choose(scores)
     return [
         end
@@ -64,22 +64,39 @@ def _grown(
     """Measure a grid, and let the lists of these names grow until the best is inside them."""
     scores = measure(grid.settings())
     for _ in range(MOST_GROWTH):
-        grown = grid
-        for end in _ends(grid, names, choose(scores)):
+        found, grown = choose(scores), grid
+        for end in _ends(grid, names, found):
             grown = grown.grown(*end, examples=examples)
         if grown == grid:
             break
-        grid, scores = grown, measure(grown.settings())
+        scores = measure(_near_best(grid, grown, _best(grid, found).setting))
+        grid = grown
     return grid, scores
 
 
-def _ends(grid: Grid, names: Iterable[str], found: Found) -> list[End]:
-    """List the ends of lists at which the chosen setting is and is better than those inside.
+def _near_best(grid: Grid, grown: Grid, best: Setting) -> list[Setting]:
+    """List the settings that a grown grid adds, only those that are like the best in the rest.
 
-    Without gravity in the grid, it is the best setting without gravity.
+    They have its learning rate and its pass decay, or a new one, and a gravity within a decade.
     """
-    with_gravity = any(grid.gravity or ())
-    best = found.chosen if with_gravity else found.dense
+    new = {name: {*getattr(grown, name)} - {*getattr(grid, name)} for name in OPEN}
+
+    def is_near(each: Setting) -> bool:
+        return all(
+            getattr(each, name) in {getattr(best, name), *new[name]}
+            for name in ("learning_rate", "pass_decay")
+        ) and (
+            not best.gravity
+            or each.gravity in new["gravity"]
+            or best.gravity / 10 <= each.gravity <= best.gravity * 10
+        )
+
+    return [each for each in grown.settings() if not each.gravity or is_near(each)]
+
+
+def _ends(grid: Grid, names: Iterable[str], found: Found) -> list[End]:
+    """List the ends of lists at which the best setting is, and is better than those inside."""
+    best = _best(grid, found)
     ends = []
     for name in names:
         values = sorted(value for value in getattr(grid, name) if value)
@@ -94,6 +111,11 @@ def _ends(grid: Grid, names: Iterable[str], found: Found) -> list[End]:
         elif value >= values[-1]:
             ends.append(End(name, up=True))
     return ends
+
+
+def _best(grid: Grid, found: Found) -> Score:
+    """Return the chosen score or, if the grid has no gravity, the best without gravity."""
+    return found.chosen if any(grid.gravity or ()) else found.dense
 
 
 def _as_good_inside(best: Score, found: Found, name: str, inside: list[float]) -> bool:
