@@ -101,14 +101,15 @@ def test_a_path_is_drawn_with_zeros_or_without(first, last):
 
 
 def score(kept, accuracy, auc, gravity=0.0, loss=1.0):
-    return Score(Setting(gravity=gravity), accuracy, auc, loss, kept, 0.01)
+    metrics = {"accuracy": accuracy, "auc": auc, "loss": loss}
+    return Score(Setting(gravity=gravity), metrics, kept, 0.01)
 
 
 @pytest.mark.slow
 def test_a_frontier_is_drawn_with_the_bound_and_the_chosen_point():
     dense, chosen = score(1000, 0.9, 0.95), score(50, 0.895, 0.94, 1e-3)
     others = [score(3, 0.6, 0.7, 0.1), score(60, 0.7, 0.8, 1e-4), score(100, 0.91, 0.9, 1e-5)]
-    diverged = Score(Setting(learning_rate=9.0), -np.inf, -np.inf, np.inf, np.nan, np.nan)
+    diverged = Score(Setting(learning_rate=9.0), {"loss": np.inf}, np.nan, np.nan)
     found = Found("accuracy", dense, chosen, 0.891, [dense, chosen, *others, diverged])
     above, below = plot_frontier(found)
     drawn = {line.get_label(): line.get_xydata().tolist() for line in above.lines}

@@ -218,3 +218,15 @@ def test_a_loss_of_your_own_choosing_is_the_one_that_is_used(data, tmp_path):
     )
     assert Model.load(tmp_path / "m").loss == Squared()
     assert tuned.found.metric == "loss"
+
+
+@pytest.mark.parametrize("metric", ["average-precision", "f1", "log-loss", "rmse", "r2"])
+def test_the_metric_may_be_any_that_evaluate_shows(data, tmp_path, metric):
+    loss = ("--loss", "squared") if metric in {"rmse", "r2"} else ()
+    args = ("-m", tmp_path / "m", *FAST, *loss, "--json", "--no-picture", "--metric", metric)
+    *scores, choice, _ = map(json.loads, dwindle("tune", data, *args).stdout.splitlines())
+    name = metric.replace("-", "_")
+    assert choice["metric"] == name
+    best = min if metric in {"log-loss", "rmse"} else max
+    dense = [s for s in scores if s["gravity"] == 0]
+    assert choice["dense"][name] == best(s[name] for s in dense)

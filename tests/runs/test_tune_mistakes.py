@@ -30,6 +30,8 @@ TEXT = planted_data.vw(EXAMPLES).encode()
         (["--picture", "m"], "--picture: m is the model: name another file"),
         (["--picture", "p.doc"], "--picture: expected a name that ends in one of "),
         (["--loss", "squared", "--metric", "auc"], "metric auc needs labels of two classes, not Squared"),
+        (["--loss", "hinge", "--metric", "log-loss"], "metric log_loss needs labels of two classes and probabilities, not Hinge"),
+        (["--loss", "logistic", "--metric", "rmse"], "metric rmse needs labels that are numbers, not Logistic"),
     ],
 )  # fmt: skip
 def test_bad_usage_is_told_in_one_line(data, tmp_path, monkeypatch, wrong, said):

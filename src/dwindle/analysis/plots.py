@@ -17,8 +17,7 @@ from dwindle.algorithm.shrinkage import Truncation
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
-from dwindle.runs.metrics import evaluate
-from dwindle.runs.settings import METRICS
+from dwindle.runs.metrics import METRICS, evaluate
 from dwindle.runs.tune.scores import Found, Score
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -116,7 +115,7 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
     ``axes`` are the axes to draw on; they are returned.
     """
     other = "accuracy" if found.metric == "auc" else "auc"
-    has_other = not np.isnan(getattr(found.dense, other))
+    has_other = not np.isnan(found.dense.metric(other))
     names = [found.metric, *([other] if has_other else [])]
     figure = None
     if axes is None:
@@ -147,24 +146,24 @@ def _draw_frontier(
     axes: Axes, name: str, found: Found, measured: Sequence[Score], frontier: Sequence[Score]
 ) -> None:
     def place(scores: Sequence[Score]) -> tuple[list[float], list[float]]:
-        return [score.kept for score in scores], [getattr(score, name) for score in scores]
+        return [score.kept for score in scores], [score.metric(name) for score in scores]
 
     axes.plot(*place(measured), ".", color="grey", alpha=0.3, label="a setting")
     axes.plot(*place(frontier), color=BLUE, marker="o", markersize=3, label="frontier")
     axes.plot(*place([found.dense]), "s", color=GREEN, markersize=8, label="best without gravity")
     axes.plot(*place([found.chosen]), "*", color=ORANGE, markersize=14, label="chosen")
-    kept, value = found.chosen.kept, getattr(found.chosen, name)
+    kept, value = found.chosen.kept, found.chosen.metric(name)
     narrow = 30 * kept > max(score.kept for score in measured)  # no room to its right
     axes.annotate(
         f"{counted(kept, 'feature')}, {value:.4g}",
         (kept, value),
-        (0 if narrow else 10, (-28 if narrow else -14) * METRICS[name]),
+        (0 if narrow else 10, (-28 if narrow else -14) * METRICS[name].better),
         textcoords="offset points",
         ha="center" if narrow else "left",
-        va="top" if METRICS[name] > 0 else "bottom",
+        va="top" if METRICS[name].better > 0 else "bottom",
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
     )
-    axes.set_ylabel({"auc": "AUC"}.get(name, name))
+    axes.set_ylabel(METRICS[name].title)
     axes.grid(alpha=0.3)
 
 

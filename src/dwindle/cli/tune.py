@@ -27,7 +27,8 @@ from dwindle.cli.options import (
 from dwindle.cli.report import screen
 from dwindle.cli.signals import stop_signals
 from dwindle.cli.tune_report import Report
-from dwindle.runs.settings import METRICS, RunSettings
+from dwindle.runs.metrics import goals
+from dwindle.runs.settings import RunSettings
 
 INSTALL = 'pip install "dwindle[plot]"'
 # Settings that may have several values, and what is tried by default.
@@ -49,7 +50,7 @@ FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 @decorated(*(setting(LearnerSettings, name) for name in FIXED))
 @click.option("--folds", default=5, show_default=True, help="Number of cross-validation folds.")
 @click.option(
-    "--metric", type=click.Choice(list(METRICS)),
+    "--metric", type=click.Choice([name.replace("_", "-") for name in goals()]),
     help="Metric to optimise.  [default: accuracy for two classes, else loss]",
 )  # fmt: skip
 @click.option(
@@ -110,6 +111,8 @@ def _settings(options: dict[str, Any]) -> Any:
 
     tried = {name: text for name in TRIED if (text := options.pop(name)) is not None}
     grid: dict[str, Any] = {k: separated(RunSettings, k, text) for k, text in tried.items()}
+    if options["metric"] is not None:
+        options["metric"] = options["metric"].replace("-", "_")
     return TuneSettings(
         grid=Grid(**grid),
         fixed=LearnerSettings(**taken(LearnerSettings, options)),

@@ -12,10 +12,10 @@ from dwindle._base.text import counted
 from dwindle.algorithm.settings import default_of, options_of
 from dwindle.cli import report
 from dwindle.cli.output import for_json
+from dwindle.runs.metrics import METRICS
 from dwindle.runs.settings import RunSettings
 
 ROWS = 15  # at most, of the table
-NAMES = {"accuracy": "accuracy", "auc": "AUC", "loss": "loss"}
 # Options of `tune` that are the same options of `train`, beside the settings in the table.
 SHARED = {
     **dict.fromkeys(("keep", "format_", "weight_column")),
@@ -88,20 +88,24 @@ def table(found: Any) -> Iterator[str]:
     """Format the frontier, and the best setting without gravity, which may lie behind it."""
     shown = _thinned(found)
     other = "accuracy" if found.metric == "auc" else "auc"
-    others = [other] if not math.isnan(getattr(found.dense, other)) else []
+    others = [other] if not math.isnan(found.dense.metric(other)) else []
     settings = [score.setting._asdict() for score in found.scores]
     varied = [name for name in settings[0] if len({each[name] for each in settings}) > 1]
-    names = ["kept", f"{NAMES[found.metric]} ± error", *(NAMES[name] for name in others)]
+    names = [
+        "kept",
+        f"{METRICS[found.metric].title} ± error",
+        *(METRICS[name].title for name in others),
+    ]
     rows = [[*names, *(name.replace("_", "-") for name in varied), ""]]
     for score in shown:
         mark = " chosen" if score == found.chosen else " dense" if score == found.dense else ""
-        metric = f"{_number(getattr(score, found.metric))} ± {_number(score.spread)}"
+        metric = f"{_number(score.metric(found.metric))} ± {_number(score.spread)}"
         setting = (getattr(score.setting, name) for name in varied)
         rows.append(
             [
                 f"{score.kept:,.1f}".removesuffix(".0"),
                 metric,
-                *(_number(getattr(score, name)) for name in others),
+                *(_number(score.metric(name)) for name in others),
                 *map(_value, setting),
                 mark,
             ]
@@ -126,19 +130,20 @@ def _thinned(found: Any) -> Sequence[Any]:
 def _choice(found: Any, tolerance: str) -> Iterator[str]:
     yield f"dense         {_told(found, found.dense)}: the best without gravity"
     if found.bound is not None:
-        yield f"bound         {NAMES[found.metric]} {_number(found.bound)}: {tolerance} worse"
+        title = METRICS[found.metric].title
+        yield f"bound         {title} {_number(found.bound)}: {tolerance} worse"
     yield f"chosen        {_told(found, found.chosen)}"
 
 
 def _told(found: Any, score: Any) -> str:
     """Say how good a score is, and how many features it keeps."""
-    metric = f"{NAMES[found.metric]} {_number(getattr(score, found.metric))}"
+    metric = f"{METRICS[found.metric].title} {_number(score.metric(found.metric))}"
     return f"{metric}, {counted(score.kept, 'feature')}"
 
 
 def _fields(score: Any) -> dict[str, Any]:
     fields = score._asdict()
-    return for_json(fields.pop("setting")._asdict() | fields)
+    return for_json(fields.pop("setting")._asdict() | fields.pop("metrics") | fields)
 
 
 def _number(value: float) -> str:

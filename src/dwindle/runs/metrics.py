@@ -171,6 +171,14 @@ def _is_of_numbers(loss: Any) -> bool:
     return not is_classification(loss) and not hasattr(loss, "measures")
 
 
+# What a loss needs to have, for messages.
+_NEEDS: dict[Callable[[Any], bool], str] = {
+    is_classification: "labels of two classes",
+    has_probabilities: "labels of two classes and probabilities",
+    _is_of_numbers: "labels that are numbers",
+}
+
+
 class Metric(NamedTuple):
     """A figure of predictions, for the losses it applies to."""
 
@@ -241,6 +249,20 @@ def evaluate(
     return {name: metric.of(found) for name, metric in METRICS.items() if metric.applies(loss)} | (
         {} if own is None else own(prediction, label, weight)
     )
+
+
+def goals() -> tuple[str, ...]:
+    """List the metrics that a search can optimise."""
+    return tuple(name for name, metric in METRICS.items() if metric.better != NEITHER)
+
+
+def check_metric(name: str, loss: Any) -> None:
+    """Refuse a metric that does not exist, or that a model with this loss does not have."""
+    if name not in goals():
+        raise SettingError(f"metric must be one of {', '.join(goals())}, got {name!r}")
+    applies = METRICS[name].applies
+    if not applies(loss):
+        raise SettingError(f"metric {name} needs {_NEEDS[applies]}, not {type(loss).__name__}")
 
 
 def check_threshold(threshold: float, loss: Any) -> None:

@@ -18,7 +18,6 @@ from dwindle.algorithm.settings import (
 )
 from dwindle.data.options import ReadOptions
 
-METRICS = {"accuracy": 1, "auc": 1, "loss": -1}  # that a search optimises; 1 if more is better
 
 
 def number_or_file(text: str) -> int | str:

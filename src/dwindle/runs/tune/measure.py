@@ -13,14 +13,13 @@ import numpy as np
 
 from dwindle._base.errors import DivergedError
 from dwindle._base.threads import unordered_map
-from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.settings import LearnerSettings
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
 from dwindle.runs.journal import Journal
 from dwindle.runs.loop import passes
-from dwindle.runs.metrics import evaluate
+from dwindle.runs.metrics import METRICS, evaluate
 from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.tune.folds import Folds
 from dwindle.runs.tune.grid import Setting
@@ -100,10 +99,10 @@ class Measuring:
         if self._observer.should_stop():
             raise Stopped
 
-    def _try(self, run: Sequence[Setting], fold: int) -> list[list[float] | None]:
+    def _try(self, run: Sequence[Setting], fold: int) -> list[dict[str, float] | None]:
         """Train on a fold; measure each setting of the run, which differ in passes and cooldown."""
         learner = run[0].learner(self.what.loss, self.what.fixed)
-        found: dict[Setting, list[float] | None] = dict.fromkeys(run)  # None: it diverged
+        found: dict[Setting, dict[str, float] | None] = dict.fromkeys(run)  # None: it diverged
 
         def learn(batch: Batch) -> None:
             self._check()
@@ -120,40 +119,34 @@ class Measuring:
             pass
         return list(found.values())
 
-    def _held(self, learner: Learner, fold: int) -> list[float]:
-        """Measure weight, accuracy, AUC, loss and features kept on what the fold holds out."""
+    def _held(self, learner: Learner, fold: int) -> dict[str, float]:
+        """Measure on what the fold holds out: every metric, its weight and the features kept."""
         # A model cut to its heaviest features is another model; uncut, it is the learner.
         model = learner if self.what.keep is None else Model.of(learner, keep=self.what.keep)
         p, label, weight = self._folds.predicted(model, fold)
         if not np.isfinite(p).all():
             raise DivergedError("a prediction is not finite")
-        measured = {"accuracy": 0.0, "auc": 0.0} | evaluate(self.what.loss, p, label, weight)
+        measured = evaluate(self.what.loss, p, label, weight)
         if not np.isfinite(measured["loss"]):
             raise DivergedError("the loss is not finite")
-        figures = (measured[name] for name in ("accuracy", "auc", "loss"))
-        return [float(weight.sum()), *figures, float(len(model))]
+        return measured | {"weight": float(weight.sum()), "kept": float(len(model))}
 
-    def _score(self, setting: Setting, folds: list[list[float] | None]) -> Score:
-        if any(fold is None for fold in folds):
-            worst = -math.inf if is_classification(self.what.loss) else math.nan
-            return Score(setting, worst, worst, math.inf, math.nan, math.nan)
-        weight, right, ranked, loss, kept = np.array(folds, np.float64).T
-        by_name = {"accuracy": right, "auc": ranked, "loss": loss}
-        if not is_classification(self.what.loss):
-            right = ranked = np.full(len(weight), np.nan)
-        measured = by_name[self.what.metric]
-        measured = measured[~np.isnan(measured)]  # a fold of one class has no AUC
-        ranked = ranked[~np.isnan(ranked)]
-        return Score(
-            setting,
-            float(np.average(right, weights=weight)),
-            float(ranked.mean()) if len(ranked) else math.nan,
-            float(np.average(loss, weights=weight)),
-            float(kept.mean()),
-            float(measured.std(ddof=1) / math.sqrt(len(measured)))
-            if len(measured) > 1
-            else math.nan,
-        )
+    def _score(self, setting: Setting, folds: list[dict[str, float] | None]) -> Score:
+        """Average over folds, by weight; a fold of one class has no AUC and is left out of it."""
+        measured = [fold for fold in folds if fold is not None]
+        if len(measured) < len(folds):
+            return Score(setting, {"loss": math.inf}, math.nan, math.nan)
+        means = {}
+        for name in (each for each in METRICS if each in measured[0]):
+            some = [fold for fold in measured if not math.isnan(fold[name])]
+            if some:
+                values, weights = ([fold[key] for fold in some] for key in (name, "weight"))
+                means[name] = float(np.average(values, weights=weights))
+        asked = [fold[self.what.metric] for fold in measured]
+        known = [value for value in asked if not math.isnan(value)]
+        error = np.std(known, ddof=1) / math.sqrt(len(known)) if len(known) > 1 else math.nan
+        kept = np.mean([fold["kept"] for fold in measured])
+        return Score(setting, means, float(kept), float(error))
 
 
 def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dwindle.runs.settings import METRICS
+from dwindle.runs.metrics import METRICS
 from dwindle.runs.tune.grid import Setting
 
 
@@ -12,11 +12,28 @@ class Score(NamedTuple):
     """How good a setting is on examples that were not learned from, over all folds."""
 
     setting: Setting
-    accuracy: float  # nan if labels are not of two classes, as is the AUC
-    auc: float
-    loss: float
+    metrics: dict[str, float]  # those that apply to the loss and are defined for these examples
     kept: float  # features, the mean over folds
     spread: float  # the standard error over folds of the metric that was asked for
+
+    def metric(self, name: str) -> float:
+        """Return a metric; nan if there is none."""
+        return self.metrics.get(name, math.nan)
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy; nan if labels are not of two classes."""
+        return self.metric("accuracy")
+
+    @property
+    def auc(self) -> float:
+        """The AUC; nan if labels are not of two classes."""
+        return self.metric("auc")
+
+    @property
+    def loss(self) -> float:
+        """The mean loss; infinite if a run diverged."""
+        return self.metric("loss")
 
 
 class Found(NamedTuple):
@@ -43,5 +60,5 @@ class Found(NamedTuple):
 
 def good(score: Score, metric: str) -> float:
     """Return the metric, negated if less is better; -inf if there is none."""
-    value = METRICS[metric] * float(getattr(score, metric))
+    value = METRICS[metric].better * score.metric(metric)
     return -math.inf if math.isnan(value) else value

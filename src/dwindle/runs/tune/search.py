@@ -12,8 +12,8 @@ from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.journal import Journal
 from dwindle.runs.loop import fit
+from dwindle.runs.metrics import METRICS, check_metric
 from dwindle.runs.observer import Observer
-from dwindle.runs.settings import METRICS
 from dwindle.runs.tune.explore import End, explore
 from dwindle.runs.tune.folds import Folds
 from dwindle.runs.tune.grid import Grid, Setting, completed
@@ -45,11 +45,8 @@ class Search:
             raise SettingError(
                 f"tolerance must be 0 or more and below 1, got {self.tolerance} (1% is 0.01)"
             )
-        if self.metric not in {None, *METRICS}:
-            raise SettingError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
-        if self.metric in {"accuracy", "auc"} and not self._ranks:
-            name = type(self.loss).__name__
-            raise SettingError(f"metric {self.metric} needs labels of two classes, not {name}")
+        if self.metric is not None:
+            check_metric(self.metric, self.loss)
         if self.keep is not None and self.keep < 0:
             raise SettingError(f"keep must be 0 or more, got {self.keep}")
         self.grid.check(self.loss, self.fixed)
@@ -140,7 +137,7 @@ class Search:
         least = good(dense, metric) - self.tolerance * abs(good(dense, metric))
         enough = [each for each in scores if good(each, metric) >= least]
         chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
-        return Found(metric, dense, chosen, METRICS[metric] * least, scores)
+        return Found(metric, dense, chosen, METRICS[metric].better * least, scores)
 
 
 def trained(examples: Sequence[Batch], setting: Setting, loss: Any) -> Learner:

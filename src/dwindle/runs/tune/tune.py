@@ -15,7 +15,7 @@ from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import check_apart, check_writable
 from dwindle._base.system import cores
 from dwindle._base.text import counted
-from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.losses import Logistic, Squared
 from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.data.cache import Cache
 from dwindle.data.formats.block import Parsed
@@ -26,6 +26,7 @@ from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.journal import Journal
+from dwindle.runs.metrics import METRICS
 from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import Summary, train
@@ -66,7 +67,10 @@ class TuneSettings:
         """Refuse what no search could use."""
         self.fixed.check()
         loss = self.fixed.ingredients().loss
-        self.search(Logistic() if loss is None else loss).check()
+        if loss is None:  # the data decides: assume what has the metric that is asked for
+            of_numbers = self.metric in METRICS and not METRICS[self.metric].applies(Logistic())
+            loss = Squared() if of_numbers else Logistic()
+        self.search(loss).check()
         if self.jobs is not None and self.jobs < 1:
             raise SettingError(f"jobs must be 1 or more, got {self.jobs}")
 
