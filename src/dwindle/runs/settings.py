@@ -19,7 +19,6 @@ from dwindle.algorithm.settings import (
 from dwindle.data.options import ReadOptions
 
 
-
 def number_or_file(text: str) -> int | str:
     """Read ``N|FILE``: every N-th example, or a file."""
     return int(text) if text.isdecimal() else text
