@@ -211,7 +211,6 @@ def test_lists_have_no_columns_to_ignore(tmp_path):
     ("options", "message"),
     [
         ({"label_column": "z"}, "no column 'z' for the label; the columns are 'y', 'w', 'price', 'n', 'color', 'on'"),
-        ({"label_column": "color"}, "label column 'color' must hold numbers, got 'red': write a number for each label"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_whole_file_is_said_at_once(path, options, message):

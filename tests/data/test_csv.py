@@ -130,8 +130,9 @@ def test_a_column_is_what_its_first_cells_are_even_if_these_come_late(monkeypatc
     parts = read(text)
     assert [name for parsed in parts for name in parsed.batch.names] == ["price"]
     assert [str(fault) for parsed in parts for fault in parsed.bad] == [
-        "shop.csv:103: column 'price': expected a number (the first 1 cells are numbers), got "
-        "'red': write a number, or an empty cell for a missing value, or say --categorical price"
+        "shop.csv:103: column 'price': expected a number (all of the first 1 are), got "
+        "'red': write a number or nothing, or skip such lines with --skip-bad, or read categories "
+        "with --categorical price"
     ]
 
 
@@ -162,10 +163,10 @@ def test_a_cell_without_a_label_is_not_learned_from():
         (b"1,2,a,b", "expected 3 cells, got 4 in '1,2,a,b': write one for each column, in quotes if it holds the delimiter"),
         (b"yes,2,a", "expected a number in label column 'y', got 'yes': write a number, or an empty cell for a missing value"),
         (b"nan,2,a", "label column 'y' is nan: write an empty cell or null for a missing value"),
-        (b"1,cheap,a", "column 'price': expected a number (the first 3 cells are numbers), got 'cheap': write a number, or an empty cell for a missing value, or say --categorical price"),
+        (b"1,cheap,a", "column 'price': expected a number (all of the first 3 are), got 'cheap': write a number or nothing, or skip such lines with --skip-bad, or read categories with --categorical price"),
         (b"1,inf,a", "column 'price' is inf: write a finite number"),
         (b"1,1e300,a", "column 'price' is 1e+300, too large for single precision: write a number below 3.4e38 in size"),
-        (b"1,0x10,a", "column 'price': expected a number (the first 3 cells are numbers), got '0x10': write a number, or an empty cell for a missing value, or say --categorical price"),
+        (b"1,0x10,a", "column 'price': expected a number (all of the first 3 are), got '0x10': write a number or nothing, or skip such lines with --skip-bad, or read categories with --categorical price"),
         (b"1,2,\xff", "column 'color' is not UTF-8 in '\\udcff': save the file as UTF-8"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import as_json, data, reading, threshold
+from dwindle.cli.options import allow_unknown, as_json, data, reading, threshold
 from dwindle.cli.output import for_json
 from dwindle.cli.report import Watching, screen
 from dwindle.runs.metrics import BINS, METRICS
@@ -21,6 +21,7 @@ ONE_CLASS = "one class only"
 @click.command(name="evaluate")
 @click.argument("model")
 @data
+@allow_unknown
 @threshold
 @as_json("the figures")
 @one_line_errors

@@ -41,6 +41,7 @@ HINTS = {
         ("--oaa", "--csoaa", "--ect"), "`dwindle train --loss logistic` learns several classes"
     ),
     "--loss-function": "`dwindle train --loss`",
+    "--ignore": "`dwindle train --drop NAME` leaves out a column or namespace",
     "--link": "`dwindle predict --proba` prints probabilities",
     "--noconstant": _INTERCEPT,
     "--ftrl": "`dwindle train --update ftrl`",

@@ -24,9 +24,9 @@ SECTIONS = {
     ),
     "Holdout and search": ("holdout", "patience", "folds", "metric", "jobs"),
     "Data": (
-        *("format_", "label_column", "weight_column", "interactions"),
+        *("format_", "delimiter", "header", "label_column", "weight_column", "interactions"),
         *("categorical", "numeric", "text", "drop"),
-        *("skip_bad", "threads"),
+        *("skip_bad", "allow_unknown", "threads"),
     ),
 }
 
@@ -61,6 +61,10 @@ data = decorated(
     click.argument("data", nargs=-1, required=True),
     click.option("--format", "format_", type=click.Choice(registry.names()),
                  help="Format of the data.  [default: by extension, or by the first line]"),
+    click.option("--delimiter", metavar="C",
+                 help="What separates the cells of a CSV file.  [default: a comma]"),
+    click.option("--header", metavar="NAME,...",
+                 help="Names of the columns of a CSV file that begins without them."),
     click.option("--skip-bad", is_flag=True, help="Skip malformed lines and count them."),
     click.option("--threads", type=click.IntRange(1), help="Number of parser threads.",
                  show_default="2; 1 when learning on one or two cores"),
@@ -81,6 +85,10 @@ features = decorated(
                  help="Columns or namespaces to leave out."),
 )  # fmt: skip
 
+allow_unknown = click.option(
+    "--allow-unknown", is_flag=True,
+    help="Go on even if the model knows none of the columns or features.",
+)  # fmt: skip
 threshold = click.option(
     "--threshold", type=float, default=0.5, show_default=True, metavar="P",
     help="With two classes: positive is what has a probability above P.",
@@ -159,14 +167,26 @@ def reading(settings: dict[str, Any]) -> Any:
     for product in products:
         if not 2 <= len(product) <= 3:
             raise SettingError(f"--interactions: expected A*B or A*B*C, got {'*'.join(product)}")
+    header = settings.pop("header")
     return ReadOptions(
         format=settings.pop("format_"),
         label_column=settings.pop("label_column", "label"),
         weight_column=settings.pop("weight_column", None),
         interactions=tuple(products),
         columns=_columns(settings),
+        allow_unknown=settings.pop("allow_unknown", False),
+        delimiter=_delimiter(settings.pop("delimiter")),
+        header=tuple(header.split(",")) if header else (),
         threads=settings.pop("threads"),
     )
+
+
+def _delimiter(given: str | None) -> str | None:
+    r"""Check a delimiter; a tab may be written ``\t``."""
+    found = "\t" if given == r"\t" else given
+    if found is not None and (len(found) != 1 or found in '\r\n"'):
+        raise SettingError(f"--delimiter: expected one character, as ';', got {given!r}")
+    return found
 
 
 def _columns(settings: dict[str, Any]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import click
 from dwindle._base.errors import SettingError
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import data, reading
+from dwindle.cli.options import allow_unknown, data, reading
 from dwindle.cli.output import written_to
 from dwindle.cli.report import Watching, screen
 
@@ -17,6 +17,7 @@ from dwindle.cli.report import Watching, screen
 @click.command(name="predict")
 @click.argument("model")
 @data
+@allow_unknown
 @click.option("--output", "-o", default="-", help="File to write; - is standard output.")
 @click.option("--proba", is_flag=True, help="Print the probability of the positive class.")
 @click.option("--label", is_flag=True, help="Print the class, as labelled in the data.")

@@ -71,7 +71,7 @@ def screen(*, bar: bool) -> Iterator[Screen]:
 
 
 class Watching(Observer):
-    """An observer that only moves the bar."""
+    """An observer that moves the bar and prints notes."""
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
@@ -79,6 +79,10 @@ class Watching(Observer):
     def position(self, position: Any) -> None:
         """Move the bar."""
         self.screen.place(position)
+
+    def note(self, text: str) -> None:
+        """Print it."""
+        self.screen.line(f"dwindle: {text}")
 
 
 def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from dwindle.runs.settings import RunSettings
 ROWS = 15  # at most, of the table
 # Options of `tune` that are the same options of `train`, beside the settings in the table.
 SHARED = {
-    **dict.fromkeys(("keep", "format_", "weight_column")),
+    **dict.fromkeys(("keep", "format_", "delimiter", "header", "weight_column")),
     "label_column": "label",
     "interactions": (),
     "categorical": (),

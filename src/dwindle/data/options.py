@@ -25,6 +25,9 @@ class ReadOptions:
     interactions: tuple[tuple[str, ...], ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     schema: Schema | None = None
+    allow_unknown: bool = False  # read data though the model knows none of its columns or features
+    delimiter: str | None = None  # between the cells of a CSV file; default ",", or a tab in TSV
+    header: tuple[str, ...] = ()  # names of the columns, if the file begins without them
     threads: int | None = None  # parser threads; default 2, or 1 on one or two cores
     block_size: int = BLOCK
 
@@ -36,7 +39,7 @@ class ReadOptions:
 
 def kinds_for(options: ReadOptions, note: Callable[[str], None] | None = None) -> ColumnKinds:
     """Begin to decide the kinds of columns, for all that is read with these options."""
-    return ColumnKinds(options.columns, options.schema, note)
+    return ColumnKinds(options.columns, options.schema, note, allow_unknown=options.allow_unknown)
 
 
 def kept_reading(options: ReadOptions) -> dict[str, Any]:

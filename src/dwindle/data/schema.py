@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
 from dwindle._base.errors import DataError, SettingError
 
+SHOWN = 20  # names of columns in a message
 TOLD = "as told"  # why a column that the user named is of its kind
 
 
@@ -64,6 +66,12 @@ class Schema:
         return cls(tuple(Column(c["name"], Kind(c["kind"]), c["why"]) for c in kept))
 
 
+def listed(names: Sequence[str]) -> str:
+    """List names in a message, the first few if there are many."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more
+
+
 def checked_kinds(columns: Mapping[str, Any] | None) -> dict[str, Kind]:
     """Check a mapping from names or patterns of columns to kinds.
 
@@ -82,9 +90,10 @@ def checked_kinds(columns: Mapping[str, Any] | None) -> dict[str, Kind]:
 class ColumnKinds:
     """The kinds of the columns of a run, each decided once for all its files.
 
-    A model's ``remembered`` schema decides alone. Without one, what the user ``said`` decides (a
-    mapping from names or patterns to kinds), and else the first cells of the column. ``note`` is
-    told what the user should know.
+    A model's ``remembered`` schema decides alone: columns that it does not have are not read, and
+    data that has none of its columns is refused unless ``allow_unknown``. Without one, what the
+    user ``said`` decides (a mapping from names or patterns to kinds), and else the first cells of
+    the column. ``note`` is told, once each, what the user should know.
     """
 
     def __init__(
@@ -92,12 +101,16 @@ class ColumnKinds:
         said: Mapping[str, Any] | None = None,
         remembered: Schema | None = None,
         note: Callable[[str], None] | None = None,
+        *,
+        allow_unknown: bool = False,
     ) -> None:
         self.remembered = remembered
         self._said = {} if remembered else checked_kinds(said)
-        self._note = note or (lambda _text: None)
+        self._note = cache(note or (lambda _text: None))
+        self._allow_unknown = allow_unknown
         self._found = {column.name: column for column in remembered or ()}
         self._undecided: dict[str, None] = {}
+        self._tables: dict[str, None] = {}  # names of columns, of all tables so far
         self._lock = Lock()
 
     def said(self, name: str) -> Kind | None:
@@ -127,32 +140,70 @@ class ColumnKinds:
         """List the columns of a table that are features; ``roles`` are its label and weight."""
         there = [name for name in columns if name not in roles]
         if self.remembered is None:
-            self._check_said(there, source)
-            for name in there:
-                said = self.said(name)
-                if said is not None:
-                    self.decide(name, said, TOLD)
-                elif name not in self._found:
-                    self._undecided[name] = None
+            self._meet(there, source)
         else:
+            self._compare(there, source, self.remembered)
             there = [name for name in there if name in self._found]
         return [name for name in there if self._kind(name) is not Kind.DROP]
+
+    def leave_out(self, name: str, why: str) -> None:
+        """Leave out a column that is no feature, unless the user said what it is."""
+        if self.said(name) is None:
+            note = f"column {name!r}: {why}: left out (--numeric {name} reads it all the same)"
+            self.decide(name, Kind.DROP, why, note)
 
     def _kind(self, name: str) -> Kind | None:
         column = self._found.get(name)
         return None if column is None else column.kind
 
+    def _meet(self, columns: Sequence[str], source: str) -> None:
+        """Take notice of the columns of a table to learn from."""
+        if not self._tables:
+            self._check_said(columns, source)
+        else:
+            missing = [n for n in self._tables if n not in columns and n not in self._dropped()]
+            new = [name for name in columns if name not in self._tables]
+            if missing:
+                self._note(f"{source}: lacks {listed(missing)}, which files before it have")
+            if new:
+                self._note(f"{source}: has {listed(new)}, which files before it lack")
+        for name in columns:
+            self._tables[name] = None
+            said = self.said(name)
+            if said is not None:
+                self.decide(name, said, TOLD)
+            elif name not in self._found:
+                self._undecided[name] = None
+
+    def _compare(self, columns: Sequence[str], source: str, schema: Schema) -> None:
+        """Tell which of the model's columns a table lacks, and which of its own are not read."""
+        wanted = [column.name for column in schema if column.kind is not Kind.DROP]
+        missing = [name for name in wanted if name not in columns]
+        if wanted and len(missing) == len(wanted) and not self._allow_unknown:
+            there = listed(columns) if columns else "none"
+            raise DataError(
+                f"{source}: has none of the columns that the model was trained on "
+                f"({listed(wanted)}); its columns are {there}: is it the right file? "
+                "(--allow-unknown goes on all the same)"
+            )
+        if missing:
+            self._note(f"{source}: lacks {listed(missing)}, which the model was trained on")
+        if new := [name for name in columns if name not in self._found]:
+            self._note(f"{source}: has {listed(new)}, which the model does not know: not read")
+
+    def _dropped(self) -> set[str]:
+        return {column.name for column in self._found.values() if column.kind is Kind.DROP}
+
     def _check_said(self, columns: Sequence[str], source: str) -> None:
         for said in self._said:
             if said not in columns and not any(fnmatchcase(name, said) for name in columns):
-                there = ", ".join(map(repr, columns))
-                raise DataError(f"{source}: no column {said!r}; the columns are {there}")
+                raise DataError(f"{source}: no column {said!r}; the columns are {listed(columns)}")
 
     def contradicts(self, column: Column, got: str) -> str:
         """Say what was expected in a column, and why, and what was found instead."""
-        advice = f"write a {column.kind}, or an empty cell for a missing value"
+        advice = f"write a {column.kind} or nothing, or skip such lines with --skip-bad"
         if self.remembered is None:
-            advice += f", or say --categorical {column.name}"
+            advice += f", or read categories with --categorical {column.name}"
         return (
             f"column {column.name!r}: expected a {column.kind} ({column.why}), got {got}: {advice}"
         )

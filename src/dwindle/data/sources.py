@@ -107,6 +107,7 @@ def opened(path: str) -> Iterator[Opened]:
 def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:
     """Find a file's format: the one asked for, or that of its name, or that of its first line."""
     name = options.format or format_by_name(source.path)
+    name = name or ("csv" if options.delimiter or options.header else None)
     if name is not None:
         return named(name), source
     line = source.file.readline()

@@ -13,12 +13,14 @@ from dwindle._base.threads import prefetch
 from dwindle.algorithm.losses import has_probabilities, is_classification, link
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.options import ReadOptions, as_before
+from dwindle.data.options import ReadOptions, as_before, kinds_for
 from dwindle.data.sources import Position, size, sources
 from dwindle.data.stream import read
+from dwindle.features.names import shown
 from dwindle.model.model import Model
 from dwindle.runs.observer import Observer
 
+EXPECTED = 10  # features that a model should know before it is said that it knows none
 PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing
 Scores = NDArray[Any]  # numbers; labels may be text
 
@@ -63,10 +65,32 @@ def predicted(
     files = sources(paths)
     examples, total = 0, size(files)
     observer.position(Position(examples, 0, total))
-    for parsed, prediction in prefetch((p, model.predict(p.batch)) for p in read(files, reading)):
+    kinds = kinds_for(reading, observer.note)
+    everything = read(files, reading, kinds)
+    for parsed, prediction in prefetch((p, model.predict(p.batch)) for p in everything):
+        if not examples and not reading.allow_unknown:
+            check_known(model, parsed)
         yield parsed, prediction
         examples += parsed.batch.n_examples
         observer.position(Position(examples, parsed.end, total))
+
+
+def check_known(model: Model, parsed: Parsed) -> None:
+    """Refuse data none of whose features the model knows, though it should know `EXPECTED`.
+
+    Of the features that it saw in training, a model keeps some: so many are expected of the
+    distinct ones here.
+    """
+    seen, distinct = model.metadata.get("seen"), np.unique(parsed.batch.key)
+    if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(model) < EXPECTED * seen:
+        return
+    if not np.isin(distinct, model.key).any():
+        names = parsed.batch.names
+        first = f"feature {parsed.batch.key[0]}" if names is None else repr(shown(names[0]))
+        raise DataError(
+            f"{parsed.source}: the model knows none of the first {len(distinct):,} features, as "
+            f"{first}: is it the right file? (--allow-unknown goes on all the same)"
+        )
 
 
 def as_trained(model: Model, reading: ReadOptions | None) -> ReadOptions:

@@ -20,6 +20,7 @@ from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
 
 BLOCK = 1 << 22  # bytes read at a time; no row may be longer
+OTHER_DELIMITERS = ";\t|,"
 
 
 def batches(
@@ -42,7 +43,7 @@ def batches(
     """
     columns = _header(file, source, delimiter, options)
     wide = WideTable(columns, source, options, kinds, typed=False)
-    rows, cells = _RowNumbers(source), _Cells(wide.role)
+    rows, cells = _RowNumbers(source, 1 if options.header else 2), _Cells(wide.role)
     for table in _tables(file, source, columns, wide.wanted, delimiter, rows):
         line, blank, bad = rows.next(table)
         for begin in range(0, max(table.num_rows, 1), MOST_ROWS):
@@ -64,15 +65,28 @@ def batches(
 
 
 def _header(file: BinaryIO, source: str, delimiter: str, options: ReadOptions) -> list[str]:
-    """Read the names of the columns from the first line of the file."""
-    raw = file.readline().removeprefix(b"\xef\xbb\xbf")
+    """Read the names of the columns from the first line of the file, unless they are given."""
+    if options.header:
+        return list(options.header)
+    raw = file.readline(BLOCK).removeprefix(b"\xef\xbb\xbf")
     try:
         header = raw.decode()
     except UnicodeDecodeError:
         raise DataError(f"{source}:1: the header is not UTF-8: save the file as UTF-8") from None
     if not header.strip():
         raise DataError(f"{source}:1: expected a header with the names of the columns, got nothing")
+    if "\r" in header.rstrip("\r\n"):
+        raise DataError(
+            f"{source}:1: lines end in carriage returns alone, as on old Macs: "
+            r"write them as newlines (tr '\r' '\n')"
+        )
     columns = next(csv.reader([header], delimiter=delimiter))
+    other = next((each for each in OTHER_DELIMITERS if each in header), None)
+    if len(columns) == 1 and other is not None:
+        raise DataError(
+            f"{source}:1: one column, {quoted(header.strip().encode())}: expected {delimiter!r} "
+            f"between cells, got {other!r}: say --delimiter {other!r}"
+        )
     for c, name in enumerate(columns, 1):
         if not name and name not in options.dropped:
             raise DataError(
@@ -85,19 +99,19 @@ def _header(file: BinaryIO, source: str, delimiter: str, options: ReadOptions) -
 class _RowNumbers:
     """Line numbers of rows, counting those with too few or too many cells, which Arrow skips."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, first: int) -> None:
         self.source = source
         self.skipped: list[BadLine] = []
-        self._first = 2
+        self._first, self._before = first, first - 1
 
     def skip(self, row: Any) -> str:
         """Remember a row that has too few or too many cells."""
         cells = f"{row.actual_columns} in {quoted(row.text.encode())}"
-        message = (
-            f"expected {row.expected_columns} cells, got {cells}: "
-            "write one for each column, in quotes if it holds the delimiter"
-        )
-        self.skipped.append(BadLine(self.source, row.number + 1, message))
+        advice = "write one for each column, in quotes if it holds the delimiter"
+        if "\n" in row.text:
+            advice = "is a quote not closed?"
+        message = f"expected {row.expected_columns} cells, got {cells}: {advice}"
+        self.skipped.append(BadLine(self.source, row.number + self._before, message))
         return "skip"
 
     def next(

@@ -48,7 +48,10 @@ def lines_of(module: str) -> Read:
 def _csv(delimiter: str) -> Read:
     def read(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") -> Iterator["Parsed"]:
         csv = import_module(f"{_HERE}.csv")
-        return _located(source, csv.batches(source.file, source.name, options, delimiter, kinds))
+        return _located(
+            source,
+            csv.batches(source.file, source.name, options, options.delimiter or delimiter, kinds),
+        )
 
     return read
 
@@ -134,6 +137,8 @@ def by_first_line(line: bytes, source: str) -> Format:
     for each in FORMATS:
         if each.sniff(line):
             return each
+    if b";" in line:
+        raise DataError(f"{source}: is it CSV with ';' between cells? say --delimiter ';'")
     raise DataError(
         f"{source}: cannot tell the format from its name or its first line: say it with --format, "
         f"one of {', '.join(names())}"

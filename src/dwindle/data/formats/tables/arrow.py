@@ -1,5 +1,6 @@
 """Parquet files, and Arrow IPC files and streams, of wide tables or of lists."""
 
+import base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
-from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable
+from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable, index_columns
 from dwindle.data.options import ReadOptions
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
@@ -37,7 +38,7 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
         table = None
         wanted = [name for name in schema.names if name in LIST_SCHEMA.names]
     else:
-        table = WideTable(schema.names, path, options, kinds)
+        table = WideTable(schema.names, path, options, kinds, index=index_columns(schema))
         wanted = table.wanted
     first, size = 1, Path(path).stat().st_size
     for rows, share in read(wanted):
@@ -108,12 +109,37 @@ def _parquet(path: str) -> tuple[pa.Schema, Read]:
     def read(wanted: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         text = [f.name for f in schema if f.type in {pa.string(), pa.large_string()}]
         with _naming(path), pq.ParquetFile(path, read_dictionary=text) as file:
-            done = 0
+            done, coded = 0, _dictionaries(file) & set(wanted)
             for batch in file.iter_batches(MOST_ROWS, columns=wanted):
                 done += batch.num_rows
-                yield batch, done / file.metadata.num_rows
+                yield _encoded(batch, coded), done / file.metadata.num_rows
 
     return schema, read
+
+
+def _dictionaries(file: pq.ParquetFile) -> set[str]:
+    """List the columns that were dictionaries, as pandas' categories are, when they were written.
+
+    Arrow's reader makes dictionaries of strings only.
+    """
+    said = (file.metadata.metadata or {}).get(b"ARROW:schema")
+    if said is None:
+        return set()
+    written = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(said)))
+    return {field.name for field in written if pa.types.is_dictionary(field.type)}
+
+
+def _encoded(batch: pa.RecordBatch, names: set[str]) -> pa.RecordBatch:
+    """Make dictionaries of the columns of these names."""
+    if not names:
+        return batch
+    columns = [
+        column
+        if name not in names or pa.types.is_dictionary(column.type)
+        else column.dictionary_encode()
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def _ipc(path: str, opened: Callable[..., Any]) -> tuple[pa.Schema, Read]:

@@ -87,7 +87,7 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
         if n_missing:
             shown = quoted(cells[pc.index(missing, True).as_py()].as_py())
             note = f"column {name!r}: {n_missing} of {n + n_missing} cells, as {shown}, are missing"
-        why = "true and false" if not n_numbers else f"the first {n} cells are numbers"
+        why = "true and false" if not n_numbers else f"all of the first {n} are"
         return Guess(Kind.NUMBER, why, note)
     counted = f"{n_numbers} of {n} cells are numbers"
     if n_numbers >= MOSTLY * n:

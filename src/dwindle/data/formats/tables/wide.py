@@ -1,7 +1,7 @@
 """Tables with a column for each feature."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,8 @@ from dwindle.data.formats.tables.vocabulary import (
     keys_of,
 )
 from dwindle.data.options import ReadOptions, kinds_for
-from dwindle.data.schema import Column, ColumnKinds, Kind
-from dwindle.data.text.errors import quoted
+from dwindle.data.schema import Column, ColumnKinds, Kind, listed
+from dwindle.data.text.errors import is_number, quoted
 from dwindle.features.arrow import as_dictionary, column_values, text_of_strings
 from dwindle.features.offsets import offsets
 
@@ -57,9 +57,11 @@ def roles(columns: Sequence[str], source: str, options: ReadOptions, kinds: Colu
     wanted: list[tuple[str, str | None]] = [("the label", label), ("the weight", weight)]
     if kinds.remembered is None:
         wanted += [("an interaction", name) for names in options.interactions for name in names]
+    headless = any(is_number(name.encode()) for name in columns)
     for role, sought in wanted:
         if sought is not None and sought not in columns:
-            there = ", ".join(map(repr, columns))
+            hint = " (if it has no header, name the columns with --header)" if headless else ""
+            there = listed(columns) + hint
             raise DataError(f"{source}: no column {sought!r} for {role}; the columns are {there}")
     for names in options.interactions:
         if len(names) not in {2, 3}:
@@ -86,7 +88,8 @@ class WideTable:
     """A table that has a column for each feature, read in parts.
 
     ``kinds`` decides what a column is. If the source is not ``typed``, its cells are text, and
-    their look decides; null is a missing value either way.
+    their look decides; null is a missing value either way. ``index`` names columns that are
+    numbers of rows.
     """
 
     def __init__(
@@ -97,9 +100,12 @@ class WideTable:
         kinds: ColumnKinds | None = None,
         *,
         typed: bool = True,
+        index: Collection[str] = (),
     ) -> None:
         self._source, self._options, self._typed = source, options, typed
         self._kinds = kinds or kinds_for(options)
+        for name in index:
+            self._kinds.leave_out(name, "it is the index of pandas")
         self.role = roles(columns, source, options, self._kinds)
         self.wanted = self.role.wanted(columns)
 
@@ -179,7 +185,9 @@ class WideTable:
         return None if guess is None else self._kinds.decide(name, *guess)
 
 
-def wide(table: pa.RecordBatch, source: str, options: ReadOptions) -> Parsed:
+def wide(
+    table: pa.RecordBatch, source: str, options: ReadOptions, kinds: ColumnKinds | None = None
+) -> Parsed:
     """Read a table that has a column for each feature.
 
     A numeric or boolean column is a feature named by the column, absent where it is 0 or null. A
@@ -193,7 +201,14 @@ def wide(table: pa.RecordBatch, source: str, options: ReadOptions) -> Parsed:
     >>> list(batch.names), batch.x.tolist(), batch.start.tolist(), batch.importance.tolist()
     (['price', 'color=red'], [3.5, 1.0], [0, 2, 2], [1.0, 0.0])
     """
-    return WideTable(table.schema.names, source, options).read(table)
+    index = index_columns(table.schema)
+    return WideTable(table.schema.names, source, options, kinds, index=index).read(table)
+
+
+def index_columns(schema: pa.Schema) -> list[str]:
+    """List the columns that pandas wrote for the index of a frame."""
+    about = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in about if isinstance(name, str) and name in schema.names]
 
 
 def _number(column: pa.Array, source: str, name: str, faults: dict[int, str]) -> _Features:
