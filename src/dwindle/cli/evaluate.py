@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dwindle._base.text import counted
+from dwindle.cli.class_report import of_several
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import allow_unknown, as_json, data, reading, threshold
 from dwindle.cli.output import for_json
@@ -29,8 +30,9 @@ def command(model: str, *, threshold: float, as_json: bool, **settings: Any) -> 
     """Print how good MODEL is on the labelled examples of DATA.
 
     Two classes: loss, AUC, average precision, Brier score, calibration error, and accuracy,
-    precision, recall and F1 at the threshold. Numbers: RMSE, MAE and r2. An example of
-    importance 2 counts as two.
+    precision, recall and F1 at the threshold. Several classes: loss, log loss, accuracy, which
+    classes are taken for which, and precision, recall and F1 of each. Numbers: RMSE, MAE and r2.
+    An example of importance 2 counts as two.
 
     \b
     Example:
@@ -52,7 +54,7 @@ def command(model: str, *, threshold: float, as_json: bool, **settings: Any) -> 
     if as_json:
         click.echo(json.dumps(for_json(found)))
         return
-    click.echo("\n".join(_lines(found)))
+    click.echo("\n".join(of_several(found) if "confusion" in found else _lines(found)))
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:

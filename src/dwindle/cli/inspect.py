@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.output import for_json
 from dwindle.cli.report import counts, mapping
@@ -29,10 +30,9 @@ def command(model: str, *, top: int, as_json: bool) -> None:
     Example:
       dwindle inspect ads.parquet --top 10
     """
-    from dwindle.features.names import shown
-    from dwindle.model.model import Model
+    from dwindle.model.classes import load_model
 
-    found = Model.load(model)
+    found = load_model(model)
     if as_json:
         said = {
             "settings": found.settings,
@@ -45,17 +45,30 @@ def command(model: str, *, top: int, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from dwindle.cli.weight_bars import plain, show
+    from dwindle.cli.weight_bars import plain
 
     out = Console()
     for line in (*_settings(found), "", *_outcome(found)):
         click.echo(plain(line, out.encoding))
-    heaviest = list(zip(map(shown, found.names[:top]), found.weight[:top].tolist(), strict=True))
+    members = getattr(found, "members", [found])
+    for name, each in zip(getattr(found, "classes", [None]), members, strict=True):
+        if name is not None:
+            told = f"class {name}: intercept {each.intercept:+.6g}, {counted(len(each), 'feature')}"
+            click.echo("\n" + plain(told, out.encoding))
+        _heaviest(each, top, out)
+
+
+def _heaviest(model: Any, top: int, out: Any) -> None:
+    """Print the heaviest weights of a model, or of one class."""
+    from dwindle.cli.weight_bars import show
+    from dwindle.features.names import shown
+
+    heaviest = list(zip(map(shown, model.names[:top]), model.weight[:top].tolist(), strict=True))
     if heaviest:
         click.echo()
         show(heaviest, out)
-    if len(found) > top:
-        click.echo(f"\nand {len(found) - top:,} more: --top {len(found)} shows all")
+    if len(model) > top:
+        click.echo(f"\nand {len(model) - top:,} more: --top {len(model)} shows all")
 
 
 def _settings(found: Any) -> Iterator[str]:
@@ -87,12 +100,14 @@ def _columns(kinds: dict[str, str]) -> Iterator[str]:
 def _outcome(found: Any) -> Iterator[str]:
     """Say the outcome, in the words of the training's summary."""
     metadata = {"seen": None, "peak_live": None} | found.metadata
-    yield from counts(len(found), metadata.pop("seen"), metadata.pop("peak_live"))
+    classes = len(metadata.get("classes", ()))
+    yield from counts(len(found), metadata.pop("seen"), metadata.pop("peak_live"), classes)
     for name, value in metadata.items():
         if name not in {"labels", "reading", "columns"}:
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
     has = found.settings["intercept"]
-    yield f"intercept     {f'{found.intercept:+.6g}' if has else 'none'}"
+    if not hasattr(found, "members"):
+        yield f"intercept     {f'{found.intercept:+.6g}' if has else 'none'}"
 
 
 def _told(value: Any) -> str:

@@ -13,7 +13,7 @@ Function = Callable[..., Any]
 
 
 SECTIONS = {
-    "Loss": ("loss", "margin", "tau", "delta"),
+    "Loss": ("loss", "classes", "class_weight", "margin", "tau", "delta"),
     "Sparsity": (
         *("gravity", "truncate_every", "threshold", "shrinkage"),
         *("max_live", "memory", "keep", "cooldown", "tolerance"),

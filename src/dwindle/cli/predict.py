@@ -19,14 +19,25 @@ from dwindle.cli.report import Watching, screen
 @data
 @allow_unknown
 @click.option("--output", "-o", default="-", help="File to write; - is standard output.")
-@click.option("--proba", is_flag=True, help="Print the probability of the positive class.")
-@click.option("--label", is_flag=True, help="Print the class, as labelled in the data.")
+@click.option(
+    "--proba",
+    is_flag=True,
+    help="Print the probability of the positive class, or of each of several.",
+)
+@click.option(
+    "--label",
+    is_flag=True,
+    help="Print the class, as labelled in the data; several classes need not be told.",
+)
 @click.option("--tags", is_flag=True, help="Append the example's tag to each line.")
 @one_line_errors
 def command(
     model: str, *, output: str, proba: bool, label: bool, tags: bool, **settings: Any
 ) -> None:
     """Print one prediction a line for the examples of DATA, in their order.
+
+    It is the score, or of several classes the class. With --proba there is a number for each of
+    several classes, in the order in which `dwindle inspect` lists them.
 
     \b
     Example:
@@ -39,7 +50,7 @@ def command(
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     if proba and label:
         raise SettingError("--proba and --label exclude each other: give one of them")
-    kind = "probability" if proba else "label" if label else "score"
+    kind = "probability" if proba else "label" if label else None
     skipped = 0
     if output != "-":
         check_apart(output, [model, *sources(paths)])
@@ -58,11 +69,18 @@ def command(
 
 def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:
     """Format each prediction on a line, followed by its tag if it has one."""
+    import numpy as np
+
     from dwindle.data.text.decimals import lines
 
-    is_text = prediction.dtype.kind == "U"
+    if prediction.dtype.kind == "U":
+        shown = prediction.tolist()
+    elif prediction.ndim == 1 and tags is None:
+        return lines(prediction)
+    else:
+        numbers = lines(prediction.ravel()).tobytes().decode().splitlines()
+        shown = [" ".join(row) for row in np.reshape(numbers, (len(prediction), -1))]
     if tags is None:
-        return "".join(f"{p}\n" for p in prediction).encode() if is_text else lines(prediction)
-    shown = prediction if is_text else lines(prediction).tobytes().decode().splitlines()
+        return "".join(f"{p}\n" for p in shown).encode()
     tagged = (f"{p} {tag}\n" if tag else f"{p}\n" for p, tag in zip(shown, tags, strict=True))
     return "".join(tagged).encode("utf-8", "surrogateescape")

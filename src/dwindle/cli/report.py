@@ -13,7 +13,6 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.output import for_json
 from dwindle.runs.observer import Observer
-from dwindle.runs.progress_table import headings
 
 EVICTED = {  # what a budget came to
     "gravity": "would have removed the features that were evicted last",
@@ -85,8 +84,14 @@ class Watching(Observer):
         self.screen.line(f"dwindle: {text}")
 
 
-def counts(kept: int, seen: int | None, peak_live: int | None) -> Iterator[str]:
+def counts(kept: int, seen: int | None, peak_live: int | None, classes: int = 0) -> Iterator[str]:
     """Say how many features a model kept and, if known, of how many."""
+    if classes > 2:
+        of = "" if seen is None else f", of ~{counted(seen, 'feature')}"
+        yield f"kept          {counted(kept, 'weight')} of {classes} classes{of}"
+        if peak_live is not None:
+            yield f"alive         {counted(peak_live, 'weight')} at the peak"
+        return
     if seen is None:
         yield f"kept          {counted(kept, 'feature')}"
     else:
@@ -120,13 +125,18 @@ class Report(Observer):
             click.echo(json.dumps(for_json(row._asdict())))
         elif not self.quiet:
             if not self.begun:
-                self.screen.line(headings(row.passes))
+                self.screen.line(row.headings())
                 self.begun = True
             self.screen.line(str(row))
 
     def position(self, position: Any) -> None:
         """Move the bar."""
         self.screen.place(position)
+
+    def classes(self, told: str) -> None:
+        """Print which classes there are."""
+        if not (self.as_json or self.quiet):
+            self.screen.line(told)
 
     def runs(self, done: int, total: int) -> None:
         """Tell how many runs of a search are made."""
@@ -160,7 +170,7 @@ class Report(Observer):
         labels, memory = mapping(s.labels), s.peak_memory_bytes
         lines = [
             "",
-            *counts(s.kept, s.seen, s.peak_live),
+            *counts(s.kept, s.seen, s.peak_live, len(s.classes)),
             *(
                 f"{name:13} {value:.3g} {EVICTED[name]}"
                 for name, value in s.eviction_report.items()
@@ -168,6 +178,7 @@ class Report(Observer):
             f"loss          {s.loss:.6f} {s.loss_name.lower()}{_which(s)}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
+            *([f"accuracy      {s.accuracy:.4f}"] if s.accuracy == s.accuracy else []),
             *([f"last pass     {_last_pass(s)}"] if s.passes > 1 else []),
             *([f"holdout       {_holdout(s)}"] if s.best_pass else []),
             *([f"labels        {labels}"] if labels else []),

@@ -30,10 +30,19 @@ class Labels:
 
     Of two classes the second, in sorted order, is +1 and the other -1. Several classes are
     numbered, from 0 on, in sorted order. Where labels are numbers to predict, it is empty.
+    ``weight`` is a factor on the importance of the examples of a class.
     """
 
-    def __init__(self, target: Mapping[Label, float] | None = None) -> None:
+    def __init__(
+        self,
+        target: Mapping[Label, float] | None = None,
+        weight: Mapping[Any, float] | None = None,
+    ) -> None:
         self.target = dict(target or {})
+        self.weight = {spelled_label(label): value for label, value in (weight or {}).items()}
+        for label, value in self.weight.items():
+            if not 0 <= value < np.inf:
+                raise SettingError(f"class_weight of {label} must be 0 or more, got {value}")
 
     @classmethod
     def of(cls, classes: Iterable[Label]) -> Self:
@@ -86,12 +95,13 @@ class Labels:
         that is commonly used for two.
         """
         if loss is not None and not is_classification(loss):
+            if self.target or self.weight:
+                raise SettingError(f"{loss} learns numbers: it has no classes to name or to weigh")
             return loss
-        if self.target:  # the classes were named
-            return loss or Logistic()
-        if parsed.label_names is not None:
+        if not self.target and parsed.label_names is not None:
             self.target = self._classes_in(parsed, _texts_in(parsed)).target
-            note(self._told())
+        if self.target:
+            self._check_weights()
             return loss or Logistic()
         found = self.found(parsed.batch)
         if any(found <= set(pair) for pair in PAIRS):
@@ -100,6 +110,11 @@ class Labels:
         whole = all(label == int(label) for label in distinct)
         if loss is None:
             if whole and len(distinct) <= MOST_CLASSES:
+                if self.weight:
+                    raise SettingError(
+                        "class_weight needs classes, and the labels are taken as numbers: say "
+                        "--loss logistic to learn classes"
+                    )
                 note(
                     f"labels are whole numbers, {len(distinct)} different ones at the beginning: "
                     "learned as numbers; say --loss logistic to learn them as classes"
@@ -107,8 +122,18 @@ class Labels:
             return Squared()
         if whole and len(distinct) > 1:
             self.target = self._classes_in(parsed, distinct).target
-            note(self._told())
+            self._check_weights()
         return loss
+
+    def _check_weights(self) -> None:
+        """Refuse the weight of a class that does not exist."""
+        known = [*map(spelled_label, self.classes)]
+        for name in self.weight:
+            if name not in known:
+                raise SettingError(
+                    f"class_weight names {name!r}, which is none of the classes: "
+                    f"{listed(self.classes)}"
+                )
 
     def _classes_in(self, parsed: Parsed, found: Sequence[Label]) -> "Labels":
         """Make classes of the labels found at the beginning of the data."""
@@ -124,12 +149,26 @@ class Labels:
             )
         return Labels.of(found)
 
-    def _told(self) -> str:
-        """Say which classes there are."""
+    def told(self) -> str:
+        """Say which classes there are, where labels do not say it themselves."""
         if self.are_several:
             return f"{len(self.target)} classes: {listed(self.classes)}"
+        if not any(isinstance(label, str) for label in self.target):
+            return ""
         negative, positive = map(spelled_label, self.classes)
         return f"two classes: {positive!r} is the positive one (+1), {negative!r} the other (-1)"
+
+    def learned(self, parsed: Parsed, loss: Any) -> Batch:
+        """Return a batch to learn from: its labels `mapped`, its importances by class."""
+        batch = parsed.batch._replace(label=self.mapped(parsed, loss))
+        if not self.weight or batch.label is None:
+            return batch
+        factor = np.ones(batch.n_examples, np.float32)
+        for label, target in self.target.items():
+            weight = self.weight.get(spelled_label(label), 1.0)
+            if weight != 1.0:
+                factor[batch.label == np.float32(target)] = weight
+        return batch._replace(importance=batch.importances() * factor)
 
     def mapped(self, parsed: Parsed, loss: Any) -> NDArray[np.float32] | None:
         """Return the labels as the learner needs them: -1 and 1, numbers of classes, or as read."""
@@ -227,6 +266,26 @@ class Labels:
             f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
             f"({known}), got {value:g} ({advice})"
         )
+
+
+def balanced(labels: Labels, everything: Iterable[Parsed]) -> Labels:
+    """Count the labels of all the data, and weigh classes so that all weigh the same in total.
+
+    The weight of class k is n / (number of classes * n_k), where n_k is its examples' importance.
+    """
+    total: dict[Label, float] = {}
+    for parsed in everything:
+        importance = parsed.batch.importances()
+        for value in np.unique(_counting(parsed.batch)):
+            own = float(importance[parsed.batch.label == value].sum(dtype=np.float64))
+            name = float(value) if parsed.label_names is None else parsed.label_names[int(value)]
+            total[name] = total.get(name, 0.0) + own
+    are_text = any(isinstance(label, str) for label in total)
+    if are_text or len(total) > 2:
+        found = {spelled_label(label) if are_text else label for label in total}
+        labels = Labels(labels.target or Labels.of(found).target)
+    n = sum(total.values()) / max(len(total), 1)
+    return Labels(labels.target, {label: n / own for label, own in total.items()})
 
 
 def _counting(batch: Batch) -> NDArray[np.float32]:

@@ -111,6 +111,16 @@ class Learner:
         """The number of examples learned from so far."""
         return self.clock.n_steps
 
+    @property
+    def n_seen(self) -> int:
+        """An estimate of the distinct features seen so far."""
+        return self.table.n_seen
+
+    @property
+    def peak_live(self) -> int:
+        """The most features that were alive at once."""
+        return self.table.peak
+
     def eviction_report(self) -> dict[str, float]:
         """Describe the last eviction of the budget; empty if there was none.
 

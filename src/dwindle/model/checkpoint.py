@@ -6,29 +6,56 @@ A checkpoint has the columns of a model's file, and one for each other field of 
 import copyreg
 import os
 from collections.abc import Mapping
+from itertools import accumulate, pairwise
 from typing import Any
 
+import numpy as np
+
+from dwindle._base.errors import DataError
 from dwindle.engine.learner import Learner
-from dwindle.model.model import name_columns, names_in
+from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.model.model import joined, name_columns, names_in
 from dwindle.model.storage import numbers, read, write
 
 
 def save_checkpoint(
-    learner: Learner, path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
+    learner: Learner | OneVsRest,
+    path: str | os.PathLike[str],
+    metadata: Mapping[str, Any] | None = None,
 ) -> int:
-    """Write a learner and ``metadata`` of the caller to a file; return its size."""
-    state = learner.state()
-    cells, names = state.pop("cells"), state.pop("names")  # all else is fit for JSON
-    about = state | {"metadata": dict(metadata or {})}
-    return write(path, "checkpoint", name_columns(names) | cells, about)
+    """Write a learner and ``metadata`` of the caller to a file; return its size.
+
+    The cells of several classes stand one class after the other: ``alive`` says how many each has.
+    """
+    members = [learner] if isinstance(learner, Learner) else learner.members
+    states = [each.state() for each in members]
+    cells = [state.pop("cells") for state in states]
+    names = joined([state.pop("names") for state in states])  # all else is fit for JSON
+    columns = {name: np.concatenate([each[name] for each in cells]) for name in cells[0]}
+    several = {"classes": states, "alive": [len(each["id"]) for each in cells]}
+    about = (
+        states[0] if isinstance(learner, Learner) else {"settings": states[0]["settings"]} | several
+    )
+    about = about | {"metadata": dict(metadata or {})}
+    return write(path, "checkpoint", name_columns(names) | columns, about)
 
 
-def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner, dict[str, Any]]:
+def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner | OneVsRest, dict[str, Any]]:
     """Read a learner, as it was when the checkpoint was written, and the caller's metadata."""
     table, about = read(path, "checkpoint")
     columns = [name for name in table.column_names if name not in {"namespace", "feature"}]
-    cells = {name: numbers(table[name]) for name in columns}
-    return Learner.from_state(about | {"cells": cells, "names": names_in(table)}), about["metadata"]
+    cells, names = {name: numbers(table[name]) for name in columns}, names_in(table)
+    if "classes" not in about:
+        return Learner.from_state(about | {"cells": cells, "names": names}), about["metadata"]
+    bounds = pairwise([0, *accumulate(about["alive"])])
+    members = [
+        Learner.from_state(
+            state
+            | {"cells": {name: each[a:b] for name, each in cells.items()}, "names": names[a:b]}
+        )
+        for (a, b), state in zip(bounds, about["classes"], strict=True)
+    ]
+    return OneVsRest(members), about["metadata"]
 
 
 def _save(learner: Learner, path: str | os.PathLike[str]) -> int:
@@ -47,7 +74,10 @@ def _save(learner: Learner, path: str | os.PathLike[str]) -> int:
 
 def _load(path: str | os.PathLike[str]) -> Learner:
     """Read the learner that `save` wrote to a file."""
-    return load_checkpoint(path)[0]
+    learner, _ = load_checkpoint(path)
+    if not isinstance(learner, Learner):
+        raise DataError(f"{path}: is a checkpoint of several classes, not of one learner")
+    return learner
 
 
 def _unfinished() -> Learner:

@@ -9,7 +9,9 @@ from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.checkpoint import save_checkpoint
+from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures, Progress
 
@@ -20,7 +22,7 @@ COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_befo
 class Reached:
     """How far a run has come: with its settings and data, all it takes to go on."""
 
-    learner: Learner | None = None
+    learner: Learner | OneVsRest | None = None
     progress: Progress | None = None
     labels: Labels = field(default_factory=Labels)
     first: Figures | None = None  # of the first pass, once it is over
@@ -39,19 +41,18 @@ def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
     assert run.progress is not None
     metadata = settings | {name: getattr(run, name) for name in COUNTS}
     metadata["progress"] = run.progress.state()
-    metadata["ranks"] = run.progress.ranking is not None
     metadata |= run.labels.metadata()
     metadata["first"] = run.first
     metadata["best"] = asdict(run.best)
     save_checkpoint(run.learner, path, metadata)
 
 
-def restore(run: Reached, learner: Learner, metadata: dict[str, Any]) -> None:
+def restore(run: Reached, learner: Learner | OneVsRest, metadata: dict[str, Any]) -> None:
     """Put the run where a checkpoint, as `load_checkpoint` read it, says."""
-    progress = Progress(learner.loss, ranks=metadata["ranks"])
+    progress = progress_of(learner)
     progress.restore(metadata["progress"])
     run.learner, run.progress = learner, progress
-    run.labels = Labels.in_metadata(metadata)
+    run.labels = Labels(Labels.in_metadata(metadata).target, run.labels.weight)
     run.first = Figures(*first) if (first := metadata.get("first")) else None
     run.best = Best(**metadata["best"])
     for name in COUNTS:

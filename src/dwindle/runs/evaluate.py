@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, errors_at
+from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.engine.validation import check_labels
-from dwindle.model.model import Model
-from dwindle.runs import metrics
+from dwindle.model.classes import ClassModels, load_model
+from dwindle.runs import class_metrics, metrics
 from dwindle.runs.observer import Observer
 from dwindle.runs.predict import as_trained, predicted
 from dwindle.runs.progress import LabelCounts
@@ -30,11 +31,14 @@ def evaluate(
     """Measure a model file on labelled data: its loss, and what else fits that loss.
 
     `metrics.METRICS` lists the figures. With two classes, examples whose probability is above
-    ``threshold`` are told to be positive. Examples without a label are left out.
+    ``threshold`` are told to be positive; `class_metrics` has the figures of several. Examples
+    without a label are left out.
     """
-    trained = Model.load(model)
-    loss = trained.loss
+    trained = load_model(model)
+    loss, several = trained.loss, isinstance(trained, ClassModels)
     metrics.check_threshold(threshold, loss)
+    if several and threshold != metrics.HALF:
+        raise SettingError("a threshold is for two classes: several have the likeliest")
     labels = Labels.in_metadata(trained.metadata)
     parts = []
     skipped = 0
@@ -46,20 +50,39 @@ def evaluate(
             raise DataError(f"{parsed.source}: there are no labels to compare with")
         weight = parsed.batch.importances()
         with errors_at(parsed.place):
-            check_labels(loss, label, weight)
+            if not several:
+                check_labels(loss, label, weight)
         counts = weight > 0
         parts.append((score[counts], label[counts], weight[counts]))
     if not any(len(weight) for _, _, weight in parts):
         raise DataError(f"{' '.join(paths)}: no labelled examples to evaluate on")
     p, y, h = (np.concatenate(each) for each in zip(*parts, strict=True))
-    seen = LabelCounts()
-    seen.add(y, h)
+    weights = h.astype(np.float64)
     return {
         "examples": len(p),
         "loss_name": type(loss).__name__,
-        "best_constant_loss": seen.best_constant(loss)[1],
-        **({"threshold": threshold} if is_classification(loss) else {}),
-        **metrics.evaluate(loss, p, y, h.astype(np.float64), threshold),
+        **(
+            class_metrics.figures(loss, p, y, weights, trained.classes)
+            if isinstance(trained, ClassModels)
+            else _figures(loss, p, y, weights, threshold)
+        ),
         "kept": len(trained),
         "skipped": skipped,
+    }
+
+
+def _figures(
+    loss: Any,
+    prediction: NDArray[np.float64],
+    label: NDArray[np.float32],
+    weight: NDArray[np.float64],
+    threshold: float,
+) -> dict[str, Any]:
+    """Return the figures of two classes, or of numbers."""
+    seen = LabelCounts()
+    seen.add(label, weight.astype(np.float32))
+    return {
+        "best_constant_loss": seen.best_constant(loss)[1],
+        **({"threshold": threshold} if is_classification(loss) else {}),
+        **metrics.evaluate(loss, prediction, label, weight, threshold),
     }

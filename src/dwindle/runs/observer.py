@@ -19,6 +19,9 @@ class Observer:
     def row(self, row: "Row") -> None:
         """Called at 1, 2, 4, 8, ... examples with a row of the progress table."""
 
+    def classes(self, told: str) -> None:
+        """Called before learning with the classes, if there are several or they have names."""
+
     def pass_ended(self, result: "Pass") -> None:
         """Called after each pass if there is a holdout."""
 

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError, SettingError
 from dwindle._base.threads import prefetch
 from dwindle.algorithm.losses import has_probabilities, is_classification, link
-from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.block import Parsed, spelled_label
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, as_before, kinds_for
 from dwindle.data.sources import Position, size, sources
 from dwindle.data.stream import read
 from dwindle.features.names import shown
+from dwindle.model.classes import ClassModels, class_log_probabilities, load_model
 from dwindle.model.model import Model
 from dwindle.runs.observer import Observer
 
@@ -28,9 +29,10 @@ Scores = NDArray[Any]  # numbers; labels may be text
 class Predictions(NamedTuple):
     """The predictions for a run of examples."""
 
-    prediction: Scores
+    prediction: Scores  # a column for each class, if several are scored
     tags: Sequence[str] | None
     skipped: int
+    classes: Sequence[str] | None = None  # names of the columns
 
 
 def predict(
@@ -38,28 +40,34 @@ def predict(
     paths: Sequence[str],
     reading: ReadOptions | None = None,
     *,
-    kind: str = "score",
+    kind: str | None = None,
     skip_bad: bool = False,
     observer: Observer | None = None,
 ) -> Iterator[Predictions]:
     """Predict the examples of the data with a model file, in order, a batch at a time.
 
-    ``kind`` is "score", before any link; "probability" of the positive class; or "label".
+    ``kind`` is "score", before any link; "probability" of the positive class; or "label". Of
+    several classes it is the label unless something else is asked for: then there is a column for
+    each class.
     """
-    trained = Model.load(model)
-    convert = _conversion(trained, kind)
+    trained = load_model(model)
+    classes = None
+    if isinstance(trained, ClassModels):
+        kind = kind or "label"
+        classes = None if kind == "label" else [*map(spelled_label, trained.classes)]
+    convert = _conversion(trained, kind or "score")
     unlabelled = replace(as_trained(trained, reading), labelled=False)
 
     def made() -> Iterator[Predictions]:
         for parsed, prediction in predicted(trained, paths, unlabelled, observer or Observer()):
             skipped = parsed.n_bad(skip_bad=skip_bad)
-            yield Predictions(convert(prediction), parsed.tags, skipped)
+            yield Predictions(convert(prediction), parsed.tags, skipped, classes)
 
     return made()  # so that a model that cannot be read is refused at once
 
 
 def predicted(
-    model: Model, paths: Sequence[str], reading: ReadOptions, observer: Observer
+    model: Model | ClassModels, paths: Sequence[str], reading: ReadOptions, observer: Observer
 ) -> Iterator[tuple[Parsed, Scores]]:
     """Yield what is read with its predictions, made on a thread of their own."""
     files = sources(paths)
@@ -75,16 +83,16 @@ def predicted(
         observer.position(Position(examples, parsed.end, total))
 
 
-def check_known(model: Model, parsed: Parsed) -> None:
+def check_known(model: Model | ClassModels, parsed: Parsed) -> None:
     """Refuse data none of whose features the model knows, though it should know `EXPECTED`.
 
     Of the features that it saw in training, a model keeps some: so many are expected of the
     distinct ones here.
     """
-    seen, distinct = model.metadata.get("seen"), np.unique(parsed.batch.key)
-    if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(model) < EXPECTED * seen:
+    seen, known, distinct = model.metadata.get("seen"), model.key, np.unique(parsed.batch.key)
+    if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(known) < EXPECTED * seen:
         return
-    if not np.isin(distinct, model.key).any():
+    if not np.isin(distinct, known).any():
         names = parsed.batch.names
         first = f"feature {parsed.batch.key[0]}" if names is None else repr(shown(names[0]))
         raise DataError(
@@ -93,14 +101,14 @@ def check_known(model: Model, parsed: Parsed) -> None:
         )
 
 
-def as_trained(model: Model, reading: ReadOptions | None) -> ReadOptions:
+def as_trained(model: Model | ClassModels, reading: ReadOptions | None) -> ReadOptions:
     """Read features as they were read for training; a model made in Python does not say how."""
     how = reading or ReadOptions()
     how = replace(how, threads=how.threads or PARSERS)
     return as_before(model.metadata["reading"], how) if "reading" in model.metadata else how
 
 
-def _conversion(model: Model, kind: str) -> Callable[[Scores], Scores]:
+def _conversion(model: Model | ClassModels, kind: str) -> Callable[[Scores], Scores]:
     """Return what turns scores into the kind of prediction that is asked for."""
     if kind not in {"score", "probability", "label"}:
         raise SettingError(f"kind must be score, probability or label, got {kind!r}")
@@ -112,8 +120,13 @@ def _conversion(model: Model, kind: str) -> Callable[[Scores], Scores]:
             raise DataError(
                 f"probabilities need a loss of two classes with a link, as Logistic; not {name}"
             )
+        if isinstance(model, ClassModels):
+            return lambda p: np.exp(class_log_probabilities(model.loss, p))
         return lambda p: np.asarray(link(model.loss, p))
     if not is_classification(model.loss):
-        raise DataError(f"labels need a model of two classes, not one trained with {name}")
+        raise DataError(f"labels need a model of classes, not one trained with {name}")
+    if isinstance(model, ClassModels):
+        classes = np.array(model.classes)
+        return lambda p: classes[p.argmax(axis=1)]
     spelt = {sign: label for label, sign in Labels.in_metadata(model.metadata).target.items()}
     return lambda p: np.where(p > 0, spelt.get(1.0, 1.0), spelt.get(-1.0, -1.0))

@@ -16,7 +16,7 @@ BINS = 2**16
 FEW = 2  # labels that are counted without sorting
 MANY = 10_000  # distinct labels counted one by one; beyond, they are rounded
 GOLDEN = (5**0.5 - 1) / 2
-_NO_BINS = np.empty((2, 0))
+NO_BINS = np.empty((2, 0))
 
 
 class Ranking:
@@ -115,6 +115,7 @@ class Figures(NamedTuple):
     weight: float  # the sum of their importances
     loss: float
     auc: float
+    accuracy: float = float("nan")  # of several classes
 
 
 class Progress:
@@ -155,7 +156,7 @@ class Progress:
         importance: NDArray[np.float32],
     ) -> None:
         """Add the losses and labels of examples that were counted."""
-        count = _NO_BINS if self.ranking is None else self.ranking.count
+        count = NO_BINS if self.ranking is None else self.ranking.count
         self.total, self.weight = self._tally(
             self.loss, prediction, label, importance, self.total, self.weight, count
         )
@@ -167,13 +168,22 @@ class Progress:
         return self.total / self.weight if self.weight else float("nan")
 
     @property
+    def accuracy(self) -> float:
+        """The accuracy so far, of several classes; two have an AUC."""
+        return float("nan")
+
+    def best_constant_loss(self) -> float:
+        """Return the least loss that a constant has."""
+        return self.labels.best_constant(self.loss)[1]
+
+    @property
     def auc(self) -> float:
         """The AUC so far, where there is one."""
         return float("nan") if self.ranking is None else self.ranking.auc()
 
     def next_pass(self) -> Figures:
         """Begin to measure anew, for the next pass; return the figures of this one."""
-        figures = Figures(self.examples, self.weight, self.mean_loss, self.auc)
+        figures = Figures(self.examples, self.weight, self.mean_loss, self.auc, self.accuracy)
         self.total, self.weight, self._since = 0.0, 0.0, (0.0, 0.0)
         if self.ranking is not None:
             self.ranking = Ranking()

@@ -16,7 +16,8 @@ from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import format_by_name, needs_parsing, once_only
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
-from dwindle.runs.progress import Progress
+from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.runs.class_progress import progress_of
 
 
 class Passes:
@@ -119,15 +120,15 @@ class Holdout:
             raise self.empty()
         return bad
 
-    def measure(self, learner: Learner, labels: Labels) -> tuple[float, float]:
+    def measure(self, learner: Learner | OneVsRest, labels: Labels) -> tuple[float, float]:
         """Return the mean loss, by importance, and for two classes the AUC, else nan.
 
         Labels mean what they mean in training.
         """
-        labels = Labels(labels.target)  # nothing is learned here, not even a label
-        progress = Progress(learner.loss)
+        labels = Labels(labels.target, labels.weight)  # nothing is learned here, not even a label
+        progress = progress_of(learner)
         for parsed in self.examples.again():
-            batch = parsed.batch._replace(label=labels.mapped(parsed, learner.loss))
+            batch = labels.learned(parsed, learner.loss)
             with errors_at(parsed.place):
                 label, importance = learner.checked_labels(batch)
             progress.add(batch, learner.predict(batch), label, importance)

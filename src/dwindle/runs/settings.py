@@ -18,6 +18,8 @@ from dwindle.algorithm.settings import (
 )
 from dwindle.data.options import ReadOptions
 
+BALANCED = "balanced"  # class weights by which all classes weigh the same
+
 
 def number_or_file(text: str) -> int | str:
     """Read ``N|FILE``: every N-th example, or a file."""
@@ -36,6 +38,28 @@ def interval(text: str) -> Callable[[float, int], bool]:
             f"expected seconds like 60s or a number of examples, got {text!r}"
         ) from None
     return lambda _seconds, examples: examples >= count
+
+
+def class_names(text: str) -> list[str] | list[float]:
+    """Read the names of classes, separated by commas: numbers, if all of them are."""
+    names = [name.strip() for name in text.split(",")]
+    try:
+        return [float(name) for name in names]
+    except ValueError:
+        return names
+
+
+def class_weights(text: str) -> str | dict[str, float]:
+    """Read ``spam=5,ham=1``, or ``balanced``."""
+    if text == BALANCED:
+        return text
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        return {name.strip(): float(weight) for name, _, weight in pairs}
+    except ValueError:
+        raise SettingError(
+            f"expected weights like spam=5,ham=1 or balanced, got {text!r}"
+        ) from None
 
 
 @dataclass(kw_only=True, eq=False)
@@ -73,6 +97,20 @@ class RunSettings(LearnerSettings):
 class TrainSettings(RunSettings):
     """The settings of `train`."""
 
+    classes: Any = option(
+        None,
+        "All classes, separated by commas: needed if the beginning of the data lacks some.",
+        kind=class_names,
+        metavar="A,B,...",
+        default_text="those of the first block",
+    )
+    class_weight: Any = option(
+        None,
+        "Factor on the importance of each class's examples: spam=5,ham=1; balanced reads the data "
+        "once more and makes all classes weigh the same.",
+        kind=class_weights,
+        metavar="A=W,...",
+    )
     skip_bad: bool = False
     checkpoint_every: Callable[[float, int], bool] | None = option(
         None,

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -16,22 +16,28 @@ from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.labels import Labels, balanced
 from dwindle.data.options import as_before, kept_reading
 from dwindle.data.sources import Position, Sources, once_only, size, sources
+from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.checkpoint import load_checkpoint
+from dwindle.model.classes import ClassModels, load_model, model_of
 from dwindle.model.model import Model
 from dwindle.runs import checkpoint
-from dwindle.runs.build import make_learner, settings_of_learner
+from dwindle.runs.build import make_learners, settings_of_learner
+from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
-from dwindle.runs.progress import Figures, Progress
+from dwindle.runs.progress import Figures
 from dwindle.runs.progress_table import Row, cut
 from dwindle.runs.run_data import Passes
-from dwindle.runs.settings import TrainSettings, complete
+from dwindle.runs.settings import BALANCED, TrainSettings, complete
 
 SHOWN = 3  # bad lines quoted in a summary
-RESUMED = ("passes", "cooldown", "holdout", "patience")  # settings that must be as they were
+# Settings that must be as they were when a run is resumed.
+RESUMED = ("passes", "cooldown", "holdout", "patience", "class_weight")
 REMEMBERED = ("keep", "skip_bad")  # settings that may be others when a run is resumed
 
 
@@ -56,6 +62,8 @@ class Summary:
     labels: dict[str, float] = field(default_factory=dict)
     eviction_report: dict[str, float] = field(default_factory=dict)  # with a budget
     bad_lines: list[str] = field(default_factory=list)
+    classes: list[float | str] = field(default_factory=list)  # if there are several
+    accuracy: float = math.nan  # of several classes
     passes: int = 1  # that were made
     last_pass_loss: float | None = None  # while learning again; None if there was one pass only
     last_pass_auc: float | None = None
@@ -114,7 +122,7 @@ def _checkpoint_of(model_path: Path) -> Path:
     return model_path.with_name(model_path.name + ".checkpoint")
 
 
-def _checkpoint_for(model_path: Path) -> tuple[Learner, dict[str, Any]]:
+def _checkpoint_for(model_path: Path) -> tuple[Learner | OneVsRest, dict[str, Any]]:
     """Read the checkpoint beside a model."""
     path = _checkpoint_of(model_path)
     if not path.exists():
@@ -126,7 +134,10 @@ def _checkpoint_for(model_path: Path) -> tuple[Learner, dict[str, Any]]:
 
 
 def _completed(
-    settings: TrainSettings, learner: Learner, metadata: dict[str, Any], given: Collection[str]
+    settings: TrainSettings,
+    learner: Learner | OneVsRest,
+    metadata: dict[str, Any],
+    given: Collection[str],
 ) -> TrainSettings:
     """Take from a checkpoint the settings that were not given."""
     run = {name: metadata[name] for name in (*RESUMED, *REMEMBERED) if name in metadata}
@@ -134,6 +145,14 @@ def _completed(
     if {*metadata["reading"], *("categorical", "numeric", "text", "drop")} & set(given):
         return settings
     return replace(settings, reading=as_before(metadata["reading"], settings.reading))
+
+
+def _labels(settings: TrainSettings, paths: Sources) -> Labels:
+    """Begin with the classes that are named, and their weights, if any."""
+    labels = Labels() if settings.classes is None else Labels.of(settings.classes)
+    if settings.class_weight == BALANCED:
+        return balanced(labels, read(paths, settings.reading))
+    return Labels(labels.target, settings.class_weight)
 
 
 class _Run(checkpoint.Reached):
@@ -147,7 +166,7 @@ class _Run(checkpoint.Reached):
         data: Passes,
         observer: Observer,
     ) -> None:
-        super().__init__()
+        super().__init__(labels=_labels(settings, paths))
         check_writable(model_path)
         held = [settings.holdout] if isinstance(settings.holdout, str) else []
         check_apart(model_path, [*paths, *held])
@@ -251,7 +270,7 @@ class _Run(checkpoint.Reached):
             measured = self.data.holdout.measure(cooled, self.labels)
             result = self.best.after(self.pass_number, *measured)
             if result.best:
-                model = Model.of(cooled, self._metadata())
+                model = model_of(cooled, self._metadata())
                 self.best_path, fault = written(self.best_path, model.save)
                 if fault is not None:
                     self.note(f"{fault}: kept in {self.best_path} for now")
@@ -271,7 +290,7 @@ class _Run(checkpoint.Reached):
         assert learner is not None
         assert progress is not None
         progress.skipped = self.skipped_before + self.bad_in_pass
-        batch = batch._replace(label=self.labels.mapped(parsed, learner.loss))
+        batch = self.labels.learned(parsed, learner.loss)
         first = self.done_in_pass
         for part in cut(batch, progress.examples, self.next_row):
             with errors_at(parsed.place, self.done_in_pass - first):
@@ -286,9 +305,11 @@ class _Run(checkpoint.Reached):
     def _begin(self, parsed: Parsed) -> None:
         """Make the learner, whose loss the labels may decide."""
         loss = self.settings.ingredients().loss
-        loss = self.labels.decide(parsed, loss, self.observer.note)
-        self.learner = make_learner(self.settings, loss)
-        self.progress = Progress(self.learner.loss)
+        loss = self.labels.decide(parsed, loss, self.note)
+        if told := self.labels.told():
+            self.observer.classes(told)
+        self.learner = make_learners(self.settings, loss, len(self.labels.target))
+        self.progress = progress_of(self.learner)
         self.progress.examples = self.unlabelled
         while self.next_row <= self.unlabelled:
             self.next_row *= 2
@@ -301,9 +322,10 @@ class _Run(checkpoint.Reached):
         assert self.learner is not None
         assert self.progress is not None
         self.worker.wait()
-        p, kept, seen = self.progress, len(self.learner), self.learner.table.n_seen
+        p, kept, seen = self.progress, len(self.learner), self.learner.n_seen
         figures = p.examples, p.mean_loss, p.since_last(), p.auc, kept, seen
-        self.observer.row(Row(*figures, self.pass_number + 1, self.settings.passes))
+        where = self.pass_number + 1, self.settings.passes
+        self.observer.row(Row(*figures, *where, p.accuracy))
 
     def _finish(self) -> Summary:
         learner, progress, first = self.learner, self.progress, self.first
@@ -312,7 +334,7 @@ class _Run(checkpoint.Reached):
         keep = self.settings.keep
         if self.data.holdout is None:
             learner.cooldown(self.settings.cooldown)
-            model = Model.of(learner, self._metadata(), keep)
+            model = model_of(learner, self._metadata(), keep)
         else:
             model = self._best_model().heaviest(keep)
         place, fault = written(self.model_path, model.save)
@@ -323,11 +345,11 @@ class _Run(checkpoint.Reached):
         return Summary(
             examples=first.examples,
             feature_count=progress.feature_count,
-            seen=learner.table.n_seen,
-            peak_live=learner.table.peak,
+            seen=learner.n_seen,
+            peak_live=learner.peak_live,
             kept=len(model),
             loss=first.loss,
-            best_constant_loss=progress.labels.best_constant(learner.loss)[1],
+            best_constant_loss=progress.best_constant_loss(),
             auc=first.auc,
             seconds=seconds,
             examples_per_second=(progress.examples - self._before) / max(seconds, 1e-9),
@@ -336,6 +358,8 @@ class _Run(checkpoint.Reached):
             skipped=progress.skipped,
             loss_name=type(learner.loss).__name__,
             labels=self.labels.signs(),
+            classes=self.labels.classes if self.labels.are_several else [],
+            accuracy=first.accuracy,
             eviction_report=learner.eviction_report() if learner.max_live else {},
             bad_lines=self.bad_lines,
             passes=self.pass_number,
@@ -344,8 +368,8 @@ class _Run(checkpoint.Reached):
             **self._measured(),
         )
 
-    def _best_model(self) -> Model:
-        model = Model.load(self.best_path)
+    def _best_model(self) -> Model | ClassModels:
+        model = load_model(self.best_path)
         best, metadata = self.best, model.metadata
         if (metadata.get("passes"), metadata.get("holdout_loss")) != (best.number, best.loss):
             raise DataError(
@@ -364,8 +388,8 @@ class _Run(checkpoint.Reached):
             | {
                 "reading": kept_reading(self.data.reading),
                 "examples": examples,
-                "seen": self.learner.table.n_seen,
-                "peak_live": self.learner.table.peak,
+                "seen": self.learner.n_seen,
+                "peak_live": self.learner.peak_live,
                 "loss": self.first.loss,
                 "passes": self.pass_number,
             }
@@ -403,15 +427,20 @@ class _Run(checkpoint.Reached):
         remembered = {name: getattr(self.settings, name) for name in REMEMBERED}
         checkpoint.write(self, path, self._fixed() | remembered)
 
-    def restore(self, learner: Learner, metadata: dict[str, Any]) -> None:
+    def restore(self, learner: Learner | OneVsRest, metadata: dict[str, Any]) -> None:
         """Go on from a checkpoint, whose settings must be this run's."""
         fixed = self._fixed()
+        n = len(learner.members) if isinstance(learner, OneVsRest) else 0
         checkpoint.check_same(
             self.checkpoint,
-            make_learner(self.settings, learner.loss).settings() | fixed,
-            learner.settings() | {name: metadata[name] for name in fixed},
+            make_learners(self.settings, learner.loss, n).settings() | fixed,
+            learner.settings() | {name: metadata.get(name) for name in fixed},
         )
+        named = self.labels.classes
         checkpoint.restore(self, learner, metadata)
+        if named:
+            there = {"classes": self.labels.classes}
+            checkpoint.check_same(self.checkpoint, {"classes": named}, there)
         if self.best.number and not self.best_path.exists():
             raise DataError(
                 f"{self.checkpoint}: the best model so far, {self.best_path}, is gone: "
@@ -429,6 +458,8 @@ class _Run(checkpoint.Reached):
     def _fixed(self) -> dict[str, Any]:
         """Gather what must be as it was when a run goes on, beside the learner's settings."""
         run = {name: getattr(self.settings, name) for name in RESUMED}
+        if isinstance(run["class_weight"], Mapping):
+            run["class_weight"] = self.labels.weight  # by their text, as in a file
         return {
             "data": list(self.paths.given),
             "reading": kept_reading(self.settings.reading),

@@ -1,0 +1,99 @@
+"""Models of several classes: one of each class, in one file."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle.algorithm.losses import log_probabilities
+from dwindle.engine.explain import Explanation
+from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.features.batch import Batch, Features
+from dwindle.model.model import Model, load_models, save_models
+
+
+@dataclass(frozen=True)
+class ClassModels:
+    """A model for each class, whose metadata names the classes in their order."""
+
+    members: list[Model]
+
+    def __len__(self) -> int:
+        """Count the weights of all classes."""
+        return sum(map(len, self.members))
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, as labels spell them."""
+        found: list[Any] = self.members[0].metadata["classes"]
+        return found
+
+    @property
+    def key(self) -> NDArray[np.uint64]:
+        """The keys of features that have a weight in some class."""
+        return np.unique(np.concatenate([model.key for model in self.members]))
+
+    @property
+    def loss(self) -> Any:
+        """The loss that each class was trained with."""
+        return self.members[0].loss
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that each class was trained with."""
+        return self.members[0].settings
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the file says beside the weights."""
+        return self.members[0].metadata
+
+    @property
+    def intercept(self) -> dict[Any, float]:
+        """The intercept of each class."""
+        return dict(zip(self.classes, (model.intercept for model in self.members), strict=True))
+
+    def heaviest(self, n: int | None) -> "ClassModels":
+        """Keep only the n heaviest features of each class; None keeps all."""
+        return ClassModels([model.heaviest(n) for model in self.members])
+
+    def weights(self) -> dict[Any, dict[str, float]]:
+        """Return, for each class, the weight of each feature by name, heaviest first."""
+        return dict(zip(self.classes, (model.weights() for model in self.members), strict=True))
+
+    def predict(self, batch: Batch) -> NDArray[np.float64]:
+        """Predict each example, before any link; returns a column for each class."""
+        return np.column_stack([model.predict(batch) for model in self.members])
+
+    def explain(self, x: Features | Batch) -> dict[Any, Explanation]:
+        """Return, for each class, what each feature of one example adds to its prediction."""
+        return dict(zip(self.classes, (model.explain(x) for model in self.members), strict=True))
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Write the models to one file, replacing an earlier one once whole; return its size."""
+        return save_models(path, self.members)
+
+
+def model_of(
+    learner: Learner | OneVsRest, metadata: Mapping[str, Any] | None = None, keep: int | None = None
+) -> Model | ClassModels:
+    """Make a model of what was learned; with ``keep``, of the heaviest features of each class."""
+    if isinstance(learner, Learner):
+        return Model.of(learner, metadata, keep)
+    return ClassModels([Model.of(each, metadata, keep) for each in learner.members])
+
+
+def load_model(path: str | os.PathLike[str]) -> Model | ClassModels:
+    """Read a model, or those of several classes, from a file."""
+    found = load_models(path)
+    return found[0] if len(found) == 1 else ClassModels(found)
+
+
+def class_log_probabilities(loss: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute ln P(class) from the scores of each against the rest, scaled to sum to 1."""
+    _, own = log_probabilities(loss, scores)
+    return own - np.logaddexp.reduce(own, axis=1, keepdims=True)
