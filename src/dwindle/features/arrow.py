@@ -52,6 +52,11 @@ def text_of_strings(strings: pa.Array) -> Text:
     return Text(bounds.astype(np.int64), np.frombuffer(text or b"", np.uint8))
 
 
+def strings_of(bound: NDArray[np.int64], text: NDArray[np.uint8]) -> pa.Array:
+    """Return names that stand in one text, and are UTF-8, as strings, without copying."""
+    return pa.LargeStringArray.from_buffers(len(bound) - 1, pa.py_buffer(bound), pa.py_buffer(text))
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a column of this type holds strings."""
     return bool(
