@@ -1,113 +1,123 @@
-"""JSON lines: one object per line, with the features in an object of their own.
+"""JSON lines: one object per line, flat or with the features in an object of their own.
 
+{"label": 1, "price": 3.5, "color": "red"}
 {"label": 1, "weight": 2.0, "tag": "a", "features": {"price": 3.5, "user": {"city": "x"}}}
 """
 
-from collections import defaultdict
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import orjson
-import pyarrow as pa
 
 from dwindle._base.errors import SettingError
-from dwindle.data.formats.block import Block, Parsed, are_words, coded_labels
-from dwindle.data.formats.tables.vocabulary import (
-    Interactions,
-    Vocabulary,
-    WordRows,
-    finished,
-    keys_of,
-)
-from dwindle.data.text.errors import LONGEST, quoted
-from dwindle.features.arrow import not_finite, single, text_of_strings
-from dwindle.features.keys import seed_of
+from dwindle._base.threads import prefetch
+from dwindle.data.formats.block import BadLine, Block, Parsed, are_words, coded_labels
+from dwindle.data.formats.json_columns import FlatLines
+from dwindle.data.formats.tables.objects import Fault, ObjectReader, short, too_large
+from dwindle.data.formats.tables.vocabulary import Interactions, WordRows, finished
+from dwindle.data.options import ReadOptions
+from dwindle.data.schema import ColumnKinds, Kind
+from dwindle.data.sources import Opened
+from dwindle.data.text.errors import quoted
+from dwindle.data.text.lines import blocks_of, parsed_blocks
+from dwindle.features.arrow import not_finite, single
 
 KNOWN = frozenset({"label", "weight", "tag", "features"})
 TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # from here on, single precision rounds to infinity
 SAMPLE = '{"label": 1, "features": {"price": 3.5, "color": "red"}}'
+FLAT_SAMPLE = '{"label": 1, "price": 3.5, "color": "red"}'
 
 
-class _Fault(Exception):  # noqa: N818 - it does not leave this module
-    """A line cannot be read; the message says why."""
+def batches(source: Opened, options: ReadOptions, kinds: ColumnKinds) -> Iterator[Parsed]:
+    """Read a file of JSON lines, flat or not, as its first object is.
+
+    Members of flat lines are columns. Those of "features" are so only if their kinds are known;
+    else each value says itself what it is, so that any number of names may occur.
+    """
+    found = blocks_of(source, options)
+    first = next(found, None)
+    if first is None:
+        return iter(())
+    every = chain([first], found)
+    if _is_flat(first):
+        lines = FlatLines(source.name, options, kinds)
+        return prefetch(_read(block, lines, _flat) for block in every)
+    if kinds.remembered is None and set(options.columns.values()) <= {Kind.DROP}:
+        part = partial(parse, interactions=options.interactions, ignore=options.dropped)
+        return parsed_blocks(part, every, options)
+    roles = replace(options, label_column="label", weight_column="weight")
+    lines = FlatLines(source.name, roles, kinds)
+    return prefetch(_read(block, lines, _flattened) for block in every)
 
 
-class _Space:
-    """The words of one namespace (None for no namespace), by name, or by name and text."""
+def _is_flat(block: Block) -> bool:
+    """Tell whether the first object that has members is flat."""
+    for _, raw in _lines(block):
+        try:
+            example = _object(raw, FLAT_SAMPLE)
+        except Fault:
+            continue
+        if example:
+            return "features" not in example
+    return False
 
-    def __init__(self, namespace: str | None = None) -> None:
-        self.namespace = namespace
-        self.seed = seed_of(namespace or "")
-        self.numbers: dict[str, int] = {}
-        self.texts: defaultdict[str, dict[str, int]] = defaultdict(dict)
+
+def _flat(raw: bytes) -> tuple[dict[str, Any], str]:
+    """Return the cells of a flat line, and its tag: it has none."""
+    example = _object(raw, FLAT_SAMPLE)
+    if type(example.get("features")) is dict:
+        raise Fault('"features" is an object, but the first line is flat: write all lines alike')
+    return example, ""
 
 
-class _Reader:
-    """The features of the lines read so far, as numbers of words in a vocabulary."""
+def _flattened(raw: bytes) -> tuple[dict[str, Any], str]:
+    """Return the cells of a line whose features are columns, and its tag."""
+    example = _loaded(raw)
+    features: dict[str, Any] = example["features"]
+    for name in ("label", "weight"):
+        if name in features:
+            raise Fault(f'feature "{name}" has the name of another member: rename it')
+        features[name] = example.get(name)
+    return features, _said(example)[2]
 
-    def __init__(self) -> None:
-        self.word: list[int] = []
-        self.x: list[float] = []
-        self.bare: list[str] = []  # names without their namespaces
-        self.space: list[_Space] = []
-        self.group: list[int] = []
-        self.groups: dict[str, int] = {}
-        self.top = _Space()
-        self.spaces: dict[str, _Space] = {}
 
-    def read(self, features: dict[str, Any], space: _Space) -> None:
-        """Add the features of a line, or of one of its namespaces."""
-        word, x = self.word.append, self.x.append
-        numbers, texts = space.numbers, space.texts
-        for name, value in features.items():
-            kind = type(value)
-            if kind is float or kind is int or kind is bool:
-                try:
-                    word(numbers[name])
-                except KeyError:
-                    word(self._new(name, name, space, numbers, name))
-                x(value)
-            elif kind is str:
-                if not value:
-                    continue
-                known = texts[name]
-                w = known.get(value)
-                word(self._new(f"{name}={value}", name, space, known, value) if w is None else w)
-                x(1.0)
-            elif kind is dict and space is self.top:
-                if name not in self.spaces:
-                    self.spaces[name] = _Space(name)
-                self.read(value, self.spaces[name])
-            elif value is not None:
-                raise _Fault(_bad_value(name, value, space.namespace))
+def _read(
+    block: Block, lines: FlatLines, cells: Callable[[bytes], tuple[dict[str, Any], str]]
+) -> Parsed:
+    """Parse a block, with a function that returns the cells and the tag of a line."""
+    rows: list[dict[str, Any]] = []
+    tag: dict[int, str] = {}
+    bad: list[BadLine] = []
+    for line, raw in _lines(block):
+        try:
+            row, tag[line] = cells(raw)
+        except Fault as fault:
+            bad.append(BadLine(block.source, line, str(fault)))
+        else:
+            rows.append(row)
+    parsed = lines.read(rows, np.array(list(tag), np.int64))
+    return parsed._replace(
+        bad=sorted(parsed.bad + bad, key=lambda fault: fault.line),
+        tags=[tag[line] for line in parsed.line.tolist()] if any(tag.values()) else None,
+        source=block.source,
+        end=block.end,
+    )
 
-    def _new(self, word: str, name: str, space: _Space, known: dict[str, int], entry: str) -> int:
-        """Number a new word and remember it as ``known[entry]``."""
-        namespace = space.namespace
-        if "\0" in word or (namespace and "\0" in namespace):
-            raise _Fault(f"NUL character in feature {_short(word)}: remove it")
-        group = name if namespace is None else namespace
-        self.group.append(self.groups.setdefault(group, len(self.groups)))
-        self.bare.append(word)
-        self.space.append(space)
-        known[entry] = len(self.bare) - 1
-        return known[entry]
 
-    def words(self) -> Vocabulary:
-        """Return all words, in the order in which they were first seen."""
-        names = [
-            f"{space.namespace}\0{name}" if space.namespace else name
-            for name, space in zip(self.bare, self.space, strict=True)
-        ]
-        return Vocabulary(
-            text_of_strings(pa.array(names, pa.large_string())),
-            keys_of(
-                pa.array(self.bare, pa.large_string()),
-                np.array([space.seed for space in self.space], np.uint64),
-            ),
-            np.array(self.group, np.int32),
-            list(self.groups),
-        )
+def _lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a block that are not blank, with their numbers."""
+    text = block.data.tobytes()
+    if block.line == 1:
+        text = text.removeprefix(b"\xef\xbb\xbf")
+    for line, raw in enumerate(text.split(b"\n"), block.line):
+        if raw and not raw.isspace():
+            yield line, raw
 
 
 def parse(
@@ -129,19 +139,14 @@ def parse(
     for names in interactions:
         if len(names) not in {2, 3}:
             raise SettingError(f"an interaction is of 2 or 3 members, got {names!r}")
-    reader = _Reader()
+    reader = ObjectReader()
     faults: dict[int, str] = {}
     lines: list[int] = []
     labels: list[float | str] = []
     importances: list[float] = []
     tags: list[str] = []
     start = [0]
-    text = block.data.tobytes()
-    if block.line == 1:
-        text = text.removeprefix(b"\xef\xbb\xbf")
-    for line, raw in enumerate(text.split(b"\n"), block.line):
-        if not raw or raw.isspace():
-            continue
+    for line, raw in _lines(block):
         try:
             example = _loaded(raw)
             label, importance, tag = _said(example)
@@ -149,7 +154,7 @@ def parse(
             for name in ignore:
                 features.pop(name, None)
             reader.read(features, reader.top)
-        except _Fault as fault:
+        except Fault as fault:
             faults[line] = str(fault)
             del reader.word[start[-1] :], reader.x[start[-1] :]
             continue
@@ -170,15 +175,11 @@ def parse(
         np.array(reader.word, np.int32),
         single(given),
     )
-    wrong = ~np.isfinite(rows.x)
-    if odd or wrong.any():
+    wrong = too_large(rows.start, rows.word, given, words)
+    if odd or wrong:
         good = np.ones(len(lines), np.bool_)
-        good[odd] = False
-        for k in np.flatnonzero(wrong):
-            i = int(np.searchsorted(rows.start, k, side="right")) - 1
-            good[i] = False
-            name = _shown(words.name[rows.word[k]])
-            faults.setdefault(lines[i], f"feature {name} {not_finite(float(given[k]), 'null')}")
+        good[[*odd, *wrong]] = False
+        faults |= {lines[i]: message for i, message in wrong.items() if lines[i] not in faults}
         rows = rows.only(good)
         tags = [tag for tag, is_good in zip(tags, good, strict=True) if is_good]
     parsed = finished(
@@ -187,25 +188,46 @@ def parse(
     return parsed._replace(label_names=label_names)
 
 
-def _loaded(raw: bytes) -> dict[str, Any]:
-    """Load the object of a line, and check that its features are an object."""
+def _object(raw: bytes, sample: str) -> dict[str, Any]:
+    """Load the object of a line; ``sample`` is how it could look."""
     try:
         example = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         # The position counts characters, as the error's own copy of the text does.
         rest = error.doc[error.pos :].strip().encode("utf-8", "surrogateescape")
         at = f"from {quoted(rest)} on" if rest else "at its end"
-        raise _Fault(f"not JSON {at}: write one line like {SAMPLE}") from None
+        raise Fault(f"not JSON {at}: write one line like {sample}") from None
     if type(example) is not dict:
-        raise _Fault(f"expected an object, got {_short(example)}: write one like {SAMPLE}")
+        raise Fault(f"expected an object, got {short(example)}: write one like {sample}")
+    # A member that is there twice is lost: look closely if there are more quotes before colons.
+    if raw.count(b'":') != _n_members(example):
+        json.loads(raw, object_pairs_hook=_once)
+    return example
+
+
+def _n_members(example: dict[str, Any]) -> int:
+    inner = (_n_members(value) for value in example.values() if type(value) is dict)
+    return len(example) + sum(inner)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object in which a name is there twice."""
+    for name, n in Counter(name for name, _ in pairs).items():
+        if n > 1:
+            raise Fault(f"member {short(name)} is there {n} times: write it once")
+
+
+def _loaded(raw: bytes) -> dict[str, Any]:
+    """Load the object of a line, and check that its features are an object."""
+    example = _object(raw, SAMPLE)
     if not example.keys() <= KNOWN:
         unknown = ", ".join(f'"{name}"' for name in example if name not in KNOWN)
-        raise _Fault(f'unknown member {unknown}: write it inside "features"')
+        raise Fault(f'unknown member {unknown}: write it inside "features"')
     if "features" not in example:
-        raise _Fault(f'no "features": write a line like {SAMPLE}')
+        raise Fault(f'no "features", which the first line has: write one like {SAMPLE}')
     if type(example["features"]) is not dict:
-        got = _short(example["features"])
-        raise _Fault(f'expected an object as "features", got {got}: write {{"name": value}}')
+        got = short(example["features"])
+        raise Fault(f'expected an object as "features", got {got}: write {{"name": value}}')
     return example
 
 
@@ -215,9 +237,9 @@ def _said(example: dict[str, Any]) -> tuple[float | str, float, str]:
     label = (label.strip() or None) if type(label) is str else _number(example, "label")
     tag = example.get("tag")
     if tag is not None and type(tag) is not str:
-        raise _Fault(f'expected a string as "tag", got {_short(tag)}: write it in quotes')
+        raise Fault(f'expected a string as "tag", got {short(tag)}: write it in quotes')
     if weight is not None and weight < 0:
-        raise _Fault(f'"weight" is {weight}: write 0 to learn nothing from the line')
+        raise Fault(f'"weight" is {weight}: write 0 to learn nothing from the line')
     if label is None:
         return 0.0, 0.0, tag or ""
     return label, 1.0 if weight is None else weight, tag or ""
@@ -228,9 +250,9 @@ def _number(example: dict[str, Any], role: str) -> float | None:
     if value is None:
         return None
     if type(value) not in {int, float, bool}:
-        raise _Fault(_not_a_number(role, value))
+        raise Fault(_not_a_number(role, value))
     if abs(value) >= TOO_LARGE:
-        raise _Fault(f'"{role}" {not_finite(float(value), "null")}')
+        raise Fault(f'"{role}" {not_finite(float(value), "null")}')
     return float(value)
 
 
@@ -248,25 +270,4 @@ def _odd_words(
 
 
 def _not_a_number(role: str, value: Any) -> str:
-    return f'expected a number as "{role}", got {_short(value)}: write a number or null'
-
-
-def _bad_value(name: str, value: Any, namespace: str | None) -> str:
-    shown = _shown(f"{namespace}\0{name}" if namespace is not None else name)
-    if type(value) is dict:
-        return f"feature {shown} is an object inside a namespace: write namespaces one level deep"
-    return (
-        f"expected a number, a string, true, false or null as feature {shown}, "
-        f'got {_short(value)}: write an array as an object, like {{"a": 1, "b": 1}}'
-    )
-
-
-def _shown(name: str) -> str:
-    """Show a feature's name in a message."""
-    return _short(name.replace("\0", "."))
-
-
-def _short(value: Any) -> str:
-    """Show a value as JSON, cut short."""
-    text = orjson.dumps(value).decode()
-    return text[:LONGEST] + ("..." if len(text) > LONGEST else "")
+    return f'expected a number as "{role}", got {short(value)}: write a number or null'

@@ -21,6 +21,12 @@ class Several(NamedTuple):
     word: NDArray[np.int32]  # which of the distinct ones a feature is
     x: NDArray[np.float32]
 
+    def without_zeros(self) -> "Several":
+        """Leave out the features whose value is 0."""
+        kept = self.x != 0
+        start = offsets(kept)[self.start]
+        return self._replace(start=start, word=self.word[kept], x=self.x[kept])
+
 
 def once_each(
     start: NDArray[np.int64], word: NDArray[np.int32], n_words: int, *, counts: bool = False

@@ -1,0 +1,119 @@
+"""Flat JSON lines, as pandas writes them: each member of an object is a column of a table."""
+
+from collections.abc import Sequence
+from types import NoneType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dwindle._base.errors import DataError
+from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.kinds import kind_by_cells
+from dwindle.data.formats.tables.lists import NO_LISTS_OF_NUMBERS
+from dwindle.data.formats.tables.objects import members, short
+from dwindle.data.formats.tables.several import Several
+from dwindle.data.formats.tables.wide import WideTable
+from dwindle.data.options import ReadOptions
+from dwindle.data.schema import ColumnKinds, Kind
+
+MOST = 10_000  # members: a line has a cell for each, and most would be empty
+SAMPLE = '{"label": 1, "price": 3.5, "color": "red"}'
+
+
+class FlatLines:
+    """Reads objects as rows of a table whose columns are the members met so far."""
+
+    def __init__(self, source: str, options: ReadOptions, kinds: ColumnKinds) -> None:
+        self._source, self._options, self._kinds = source, options, kinds
+        self._columns: dict[str, None] = {}
+        self._table: WideTable | None = None
+
+    def read(self, rows: Sequence[dict[str, Any]], line: NDArray[np.int64]) -> Parsed:
+        """Read some objects; null, and a member that is not there, is a missing value."""
+        table = self._table_of(rows)
+        wrong: dict[int, str] = {}
+        columns: dict[str, pa.Array] = {}
+        objects: dict[str, Several] = {}
+        for name in table.wanted:
+            values = [row.get(name) for row in rows]
+            types = set(map(type, values)) - {NoneType}
+            if dict in types:
+                objects[name] = members(self._objects(values, name, wrong), name, wrong)
+            else:
+                columns[name] = self._column(values, types, name, line, wrong)
+        return table.read(pa.RecordBatch.from_pydict(columns), line, wrong, objects)
+
+    def _table_of(self, rows: Sequence[dict[str, Any]]) -> WideTable:
+        n_before = len(self._columns)
+        self._columns |= dict.fromkeys(name for row in rows for name in row)
+        if len(self._columns) > MOST:
+            raise DataError(
+                f"{self._source}: more than {MOST} members: write rare ones inside an object, "
+                'as in {"label": 1, "features": {"price": 3.5}}'
+            )
+        if self._table is None or len(self._columns) > n_before:
+            names = list(self._columns)
+            self._table = WideTable(names, self._source, self._options, self._kinds)
+        return self._table
+
+    def _column(
+        self,
+        values: list[Any],
+        types: set[type],
+        name: str,
+        line: NDArray[np.int64],
+        wrong: dict[int, str],
+    ) -> pa.Array:
+        """Return values as a column: of their type, of lists of strings, or of cells if mixed."""
+        if types <= {int, float}:
+            try:
+                return pa.array(values)
+            except (pa.ArrowException, OverflowError):  # beyond 64 bits, or beside such numbers
+                return pa.array([None if value is None else float(value) for value in values])
+        if len(types) == 1 and list not in types:
+            return pa.array(values)
+        if types <= {list, str}:
+            return pa.array([_strings(value, name, i, wrong) for i, value in enumerate(values)])
+        cells = pa.array([_cell(value, name, i, wrong) for i, value in enumerate(values)])
+        guess = kind_by_cells(cells, name, line)
+        if self._kinds.column(name) is None and guess is not None:
+            self._kinds.decide(name, *guess)
+        return cells
+
+    def _objects(
+        self, values: list[Any], name: str, wrong: dict[int, str]
+    ) -> list[dict[str, Any] | None]:
+        """Return the objects of a column; in one of objects, other values are wrong."""
+        kind = self._kinds.decide(name, Kind.OBJECT, "its values are objects").kind
+        for i, value in enumerate(values):
+            if value is None or (kind is Kind.OBJECT and type(value) is dict):
+                continue
+            wrong.setdefault(
+                i, f"member {short(name)} is of kind {kind}, got {short(value)}: write it alike"
+            )
+            values[i] = None
+        return values
+
+
+def _strings(value: Any, name: str, i: int, wrong: dict[int, str]) -> list[str] | None:
+    """Return a list of strings; a string alone is a list of one."""
+    if value is None or type(value) is str:
+        return value if value is None else [value]
+    if all(each is None or type(each) is str for each in value):
+        return value  # type: ignore[no-any-return]  # so it is
+    wrong.setdefault(i, f"member {short(name)} is {short(value)}: {NO_LISTS_OF_NUMBERS}")
+    return None
+
+
+def _cell(value: Any, name: str, i: int, wrong: dict[int, str]) -> str | None:
+    """Write a value as it would stand in a table of text; a whole number has no decimals."""
+    if value is None or type(value) is str:
+        return value
+    if type(value) in {list, dict}:
+        wrong.setdefault(i, f"member {short(name)} is {short(value)}, elsewhere it is a value")
+        return None
+    if type(value) is float:
+        return str(pa.scalar(value).cast(pa.string()))
+    return str(value).lower()
