@@ -67,7 +67,9 @@ def test_words_are_runs_of_letters_and_digits_in_lower_case(rows, ngrams, counts
     assert found.key.tolist() == [key_of(name, "mail") for name in bare]
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+)
 def test_any_type_of_strings_and_any_part_of_a_column_will_do(kind):
     column = pa.array(["lost", "free money", None, "free", "lost"]).cast(kind)
     found = words(column[1:4], "text")

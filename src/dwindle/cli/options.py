@@ -25,7 +25,7 @@ SECTIONS = {
     "Holdout and search": ("holdout", "patience", "folds", "metric", "jobs"),
     "Data": (
         *("format_", "delimiter", "header", "label_column", "weight_column", "interactions"),
-        *("categorical", "numeric", "text", "drop"),
+        *("categorical", "numeric", "text", "ngrams", "counts", "drop"),
         *("skip_bad", "allow_unknown", "threads"),
     ),
 }
@@ -80,7 +80,11 @@ features = decorated(
                  help="Columns whose values are categories; names or patterns, as in id_*."),
     click.option("--numeric", multiple=True, metavar="COLUMN,...",
                  help="Columns of numbers; other cells are malformed."),
-    click.option("--text", multiple=True, metavar="COLUMN,...", help="Columns of text."),
+    click.option("--text", multiple=True, metavar="COLUMN,...",
+                 help="Columns of text: each word is a feature."),
+    click.option("--ngrams", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+                 help="Of a text, also take each run of 2 to N words."),
+    click.option("--counts", is_flag=True, help="Of a text, count how often a word occurs."),
     click.option("--drop", multiple=True, metavar="NAME,...",
                  help="Columns or namespaces to leave out."),
 )  # fmt: skip
@@ -177,6 +181,8 @@ def reading(settings: dict[str, Any]) -> Any:
         allow_unknown=settings.pop("allow_unknown", False),
         delimiter=_delimiter(settings.pop("delimiter")),
         header=tuple(header.split(",")) if header else (),
+        ngrams=settings.pop("ngrams", 1),
+        counts=settings.pop("counts", False),
         threads=settings.pop("threads"),
     )
 

@@ -24,6 +24,8 @@ SHARED = {
     "categorical": (),
     "numeric": (),
     "text": (),
+    "ngrams": 1,
+    "counts": False,
     "drop": (),
     "skip_bad": False,
 }  # with their defaults

@@ -15,7 +15,8 @@ class ReadOptions:
 
     ``columns`` says what kind a column of a table is, by its name or a pattern: "number",
     "category", "text", "date", or "drop" to leave out a column or a namespace. ``schema`` is what a
-    model remembers of its columns, and then decides alone.
+    model remembers of its columns, and then decides alone. Of a text, each run of up to ``ngrams``
+    words is a feature, with value 1, or with ``counts`` how often it occurs.
     """
 
     format: str | None = None
@@ -25,6 +26,8 @@ class ReadOptions:
     interactions: tuple[tuple[str, ...], ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     schema: Schema | None = None
+    ngrams: int = 1
+    counts: bool = False
     allow_unknown: bool = False  # read data though the model knows none of its columns or features
     delimiter: str | None = None  # between the cells of a CSV file; default ",", or a tab in TSV
     header: tuple[str, ...] = ()  # names of the columns, if the file begins without them
@@ -50,6 +53,8 @@ def kept_reading(options: ReadOptions) -> dict[str, Any]:
         "interactions": [list(product) for product in options.interactions],
         "columns": {name: kind.value for name, kind in checked_kinds(options.columns).items()},
         "schema": None if options.schema is None else options.schema.to_json(),
+        "ngrams": options.ngrams,
+        "counts": options.counts,
     }
 
 
@@ -64,4 +69,6 @@ def as_before(kept: dict[str, Any], options: ReadOptions) -> ReadOptions:
         interactions=tuple(tuple(product) for product in kept["interactions"]),
         columns=kept.get("columns", dropped),
         schema=None if schema is None else Schema.from_json(schema),
+        ngrams=kept.get("ngrams", 1),
+        counts=kept.get("counts", False),
     )

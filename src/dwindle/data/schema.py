@@ -24,6 +24,7 @@ class Kind(StrEnum):
     CATEGORY = "category"  # the feature `column=value`
     TEXT = "text"  # a feature for each word
     DATE = "date"  # a feature for each part, as `column.hour=13`
+    OBJECT = "object"  # a feature for each member, in the namespace that the column names
     DROP = "drop"  # no feature: the column is not read
 
 

@@ -64,6 +64,13 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
+def is_list(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type holds lists."""
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
 def as_dictionary(column: pa.Array) -> pa.Array:
     """Return the column, dictionary-encoded if and only if it holds strings."""
     kind = column.type

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.kinds import kind_by_cells
-from dwindle.data.formats.tables.lists import NO_LISTS_OF_NUMBERS
 from dwindle.data.formats.tables.objects import members, short
 from dwindle.data.formats.tables.several import Several
 from dwindle.data.formats.tables.wide import WideTable
@@ -19,7 +18,6 @@ from dwindle.data.options import ReadOptions
 from dwindle.data.schema import ColumnKinds, Kind
 
 MOST = 10_000  # members: a line has a cell for each, and most would be empty
-SAMPLE = '{"label": 1, "price": 3.5, "color": "red"}'
 
 
 class FlatLines:
@@ -42,7 +40,10 @@ class FlatLines:
             if dict in types:
                 objects[name] = members(self._objects(values, name, wrong), name, wrong)
             else:
-                columns[name] = self._column(values, types, name, line, wrong)
+                is_feature = name in table.role.features
+                columns[name] = self._column(
+                    values, types, name, line, wrong, is_feature=is_feature
+                )
         return table.read(pa.RecordBatch.from_pydict(columns), line, wrong, objects)
 
     def _table_of(self, rows: Sequence[dict[str, Any]]) -> WideTable:
@@ -65,6 +66,8 @@ class FlatLines:
         name: str,
         line: NDArray[np.int64],
         wrong: dict[int, str],
+        *,
+        is_feature: bool,
     ) -> pa.Array:
         """Return values as a column: of their type, of lists of strings, or of cells if mixed."""
         if types <= {int, float}:
@@ -77,8 +80,7 @@ class FlatLines:
         if types <= {list, str}:
             return pa.array([_strings(value, name, i, wrong) for i, value in enumerate(values)])
         cells = pa.array([_cell(value, name, i, wrong) for i, value in enumerate(values)])
-        guess = kind_by_cells(cells, name, line)
-        if self._kinds.column(name) is None and guess is not None:
+        if is_feature and (guess := kind_by_cells(cells, name, line)):
             self._kinds.decide(name, *guess)
         return cells
 
@@ -102,8 +104,12 @@ def _strings(value: Any, name: str, i: int, wrong: dict[int, str]) -> list[str] 
     if value is None or type(value) is str:
         return value if value is None else [value]
     if all(each is None or type(each) is str for each in value):
-        return value  # type: ignore[no-any-return]  # so it is
-    wrong.setdefault(i, f"member {short(name)} is {short(value)}: {NO_LISTS_OF_NUMBERS}")
+        return value
+    wrong.setdefault(
+        i,
+        f"expected a list of strings as member {short(name)}, got {short(value)}: "
+        "write each number as a member of its own",
+    )
     return None
 
 

@@ -56,6 +56,12 @@ def _csv(delimiter: str) -> Read:
     return read
 
 
+def _json_lines(
+    source: "Opened", options: "ReadOptions", kinds: "ColumnKinds"
+) -> Iterator["Parsed"]:
+    return import_module(f"{_HERE}.jsonl").batches(source, options, kinds)
+
+
 def _columnar(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") -> Iterator["Parsed"]:
     if source.name != source.path:
         raise DataError(f"{source.name}: Parquet and Arrow are read from a file, not from a pipe")
@@ -103,7 +109,7 @@ FORMATS = [
         *("arrow", (".arrow", ".feather"), _begins(b"ARROW1"), _columnar, _write_arrow),
         is_text=False,
     ),
-    Format("jsonl", (".jsonl", ".ndjson"), _begins(b"{"), lines_of(f"{_HERE}.jsonl")),
+    Format("jsonl", (".jsonl", ".ndjson"), _begins(b"{"), _json_lines),
     Format("vw", (".vw",), _is_vw, lines_of(f"{_HERE}.vw.parser"), _text("vw")),
     Format(
         *("svmlight", (".svm", ".svmlight", ".libsvm"), _is_svmlight),

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -20,16 +21,27 @@ def parsed_lines(
     parse: Callable[..., Parsed], source: Opened, options: ReadOptions
 ) -> Iterator[Parsed]:
     """Parse a file of lines, a block at a time."""
+    part = partial(parse, interactions=options.interactions, ignore=options.dropped)
+    return parsed_blocks(part, blocks_of(source, options), options)
+
+
+def parsed_blocks(
+    parse: Callable[[Block], Parsed], found: Iterator[Block], options: ReadOptions
+) -> Iterator[Parsed]:
+    """Parse blocks on several threads, in their order."""
 
     def parse_block(block: Block) -> Parsed:
-        parsed = parse(block, interactions=options.interactions, ignore=options.dropped)
-        return parsed._replace(source=block.source, end=block.end)
+        return parse(block)._replace(source=block.source, end=block.end)
 
-    found = blocks(source.file, source.name, options.block_size)
-    ended = (block._replace(end=source.tell()) for block in found)
     # By default one core is left for learning.
     n_threads = options.threads or max(1, min(2, cores() - 1))
-    return ordered_map(parse_block, ended, n_threads)
+    return ordered_map(parse_block, found, n_threads)
+
+
+def blocks_of(source: Opened, options: ReadOptions) -> Iterator[Block]:
+    """Cut a file into blocks that know how far they reach."""
+    found = blocks(source.file, source.name, options.block_size)
+    return (block._replace(end=source.tell()) for block in found)
 
 
 def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:

@@ -1,6 +1,7 @@
 """The cells of a column as numbers or as categories, whatever the type of its source."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pyarrow.compute as pc
 
 from dwindle.data.formats.tables.kinds import MISSING, NO, SPACE, YES
 from dwindle.data.text.errors import is_number, never_finite, quoted
-from dwindle.features.arrow import is_text
+from dwindle.features.arrow import is_list, is_text
 
 
 def numbers(
@@ -61,6 +62,26 @@ def categories(column: pa.Array, name: str, faults: dict[int, str]) -> pa.Dictio
             return column
         return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
     return column.cast(pa.string()).dictionary_encode()
+
+
+def strings(column: pa.Array, name: str, faults: dict[int, str]) -> pa.Array:
+    """Return a column as strings; a list of them becomes one, with spaces between."""
+    if is_list(column.type):
+        return pc.binary_join(column.cast(pa.list_(pa.string())), " ")
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return unicode(column, name, faults) if is_text(column.type) else column.cast(pa.string())
+
+
+def dicts(column: pa.Array, fault: Callable[[int, bytes], None]) -> list[dict[str, Any] | None]:
+    """Return a column of structs or maps as dicts."""
+    if pa.types.is_map(column.type):
+        return [None if each is None else dict(each) for each in column.to_pylist()]
+    if pa.types.is_struct(column.type):
+        return column.to_pylist()
+    for i in np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)):
+        fault(int(i), str(column[int(i)].as_py()).encode())
+    return [None] * len(column)
 
 
 def unicode(column: pa.Array, name: str, faults: dict[int, str]) -> pa.Array:

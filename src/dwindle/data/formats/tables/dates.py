@@ -23,7 +23,7 @@ PARTS = {
 }
 
 
-def date_parts(column: pa.Array, fault: Callable[[int, str], None]) -> dict[str, pa.Array]:
+def date_parts(column: pa.Array, fault: Callable[[int, bytes], None]) -> dict[str, pa.Array]:
     """Return the parts of dates, null where there is none; strings are ISO dates.
 
     The hour is that of the column's own time zone, or as it is written. Midnight to the second has
@@ -48,7 +48,7 @@ def date_parts(column: pa.Array, fault: Callable[[int, str], None]) -> dict[str,
         day, hour = column.cast(pa.date32()), pa.nulls(len(column), pa.int64())
     else:
         for i in np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)):
-            fault(int(i), str(column[int(i)].as_py()))
+            fault(int(i), str(column[int(i)].as_py()).encode())
         day, hour = pa.nulls(len(column), pa.date32()), pa.nulls(len(column), pa.int64())
     number = {"hour": hour, "weekday": pc.day_of_week(day), "month": pc.month(day)}
     return {
@@ -57,7 +57,7 @@ def date_parts(column: pa.Array, fault: Callable[[int, str], None]) -> dict[str,
     }
 
 
-def _read(column: pa.Array, fault: Callable[[int, str], None]) -> tuple[pa.Array, pa.Array]:
+def _read(column: pa.Array, fault: Callable[[int, bytes], None]) -> tuple[pa.Array, pa.Array]:
     """Read the days and the hours of ISO dates."""
     given = pc.utf8_trim_whitespace(column)
     given = pc.if_else(pc.equal(given, ""), None, given)
@@ -67,7 +67,7 @@ def _read(column: pa.Array, fault: Callable[[int, str], None]) -> tuple[pa.Array
     same = pc.equal(pc.day(day), pc.utf8_slice_codeunits(cells, 8, 10).cast(pa.int64()))
     day = pc.if_else(same, day, None)  # February 30 was read as a day in March
     for i in np.flatnonzero(pc.and_(given.is_valid(), day.is_null()).to_numpy(False)):
-        fault(int(i), given[int(i)].as_py())
+        fault(int(i), given[int(i)].as_py().encode())
     timed = pc.and_(pc.greater(pc.utf8_length(cells), 10), day.is_valid())
     timed = pc.and_(timed, pc.invert(pc.match_substring_regex(cells, _MIDNIGHT)))
     hour = pc.if_else(timed, pc.utf8_slice_codeunits(cells, 11, 13), None)

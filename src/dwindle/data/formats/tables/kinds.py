@@ -7,20 +7,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dwindle.data.formats.tables.dates import are_dates
 from dwindle.data.schema import Kind
 from dwindle.data.text.errors import quoted
-from dwindle.features.arrow import is_text
+from dwindle.features.arrow import is_list, is_text
 
 MOSTLY = 0.9  # a column is of numbers if at least so many of its cells are; the others are bad
 DOUBTFUL = 0.5  # if so many are numbers and it is not of numbers, the user is told
 
 SPACE = b" \t\n\r\f"  # as in the patterns below
+WORDY = 5  # words in a cell of text, on average
+MANY = 0.5  # share of the cells of a text that are distinct, at least
+ENOUGH = 100  # cells after which a category should have begun to repeat itself
+
 YES = [b"true", b"True", b"TRUE"]
 NO = [b"false", b"False", b"FALSE"]
 NUMBER = r"^\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))\s*$"
 CODE = r"^\s*0[0-9]+\s*$"
 # What other programs write for a missing value, in a column of numbers.
 MISSING = r"(?i)^\s*(?:na|n/a|#n/a|nan|null|none|nil|\?|-|\.)?\s*$"
+
+
+def _is_list_of_strings(kind: pa.DataType) -> bool:
+    return is_list(kind) and is_text(getattr(kind.value_type, "value_type", kind.value_type))
+
+
+BY_TYPE = {
+    pa.types.is_dictionary: Kind.CATEGORY,
+    _is_list_of_strings: Kind.CATEGORY,
+    pa.types.is_boolean: Kind.NUMBER,
+    pa.types.is_integer: Kind.NUMBER,
+    pa.types.is_floating: Kind.NUMBER,
+    pa.types.is_decimal: Kind.NUMBER,
+    pa.types.is_timestamp: Kind.DATE,
+    pa.types.is_date: Kind.DATE,
+    pa.types.is_struct: Kind.OBJECT,
+    pa.types.is_map: Kind.OBJECT,
+}
 
 
 class Guess(NamedTuple):
@@ -36,20 +59,40 @@ def kind_by_type(column: pa.Array, name: str) -> Guess | None:
     kind = column.type
     if is_text(kind):
         return kind_of_words(column, name)
-    why = f"its type is {kind}"
-    if pa.types.is_dictionary(kind):
-        return Guess(Kind.CATEGORY, "its type is a dictionary")
-    if pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
-        return Guess(Kind.NUMBER, why)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return Guess(Kind.NUMBER, why)
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return Guess(Kind.DATE, why)
+    for holds, found in BY_TYPE.items():
+        if holds(kind):
+            return Guess(found, f"its type is {kind}")
     return None
 
 
-def kind_of_words(column: pa.Array, name: str) -> Guess:  # noqa: ARG001
-    """Tell the kind of strings that are not numbers: a category, a date or a text."""
+def kind_of_words(column: pa.Array, name: str) -> Guess:
+    """Tell the kind of strings that are not numbers: a category, a date or a text.
+
+    A text has some words, and hardly any is there twice, as few things of a list of products or
+    places are.
+
+    >>> kind_of_words(pa.array(["New York City", "Los Angeles"]), "city").kind.value
+    'category'
+    >>> kind_of_words(pa.array(["Win a free phone now", "See you at the gate"]), "sms").kind.value
+    'text'
+    """
+    cells = column.drop_null()
+    if are_dates(cells):
+        return Guess(Kind.DATE, "all cells are ISO dates")
+    n, n_distinct = len(cells), len(cells.unique())
+    n_words = pc.mean(pc.count_substring_regex(cells, r"\S+")).as_py() or 0.0
+    if n_words >= WORDY and n_distinct >= MANY * n:
+        why = f"{n_words:.0f} words in a cell, {n_distinct} of {n} cells distinct"
+        note = (
+            f"column {name!r}: {why}: taken as text (--categorical {name} for one feature a cell)"
+        )
+        return Guess(Kind.TEXT, why, note)
+    if n >= ENOUGH and n_distinct > MOSTLY * n:
+        note = (
+            f"column {name!r}: {n_distinct} of {n} cells distinct: hardly of use as a category "
+            f"(--drop {name} leaves it out, --text {name} takes its words)"
+        )
+        return Guess(Kind.CATEGORY, "strings", note)
     return Guess(Kind.CATEGORY, "strings")
 
 

@@ -43,7 +43,7 @@ class ObjectReader:
         self.top = Space()
         self.spaces: dict[str, Space] = {}
 
-    def read(self, features: Mapping[str, Any], space: Space) -> None:
+    def read(self, features: Mapping[str, Any], space: Space) -> None:  # noqa: C901  (by type)
         """Add the features of a line, or of one of its namespaces."""
         word, x = self.word.append, self.x.append
         numbers, texts = space.numbers, space.texts
@@ -116,7 +116,7 @@ def too_large(
 def members(
     objects: Iterable[Mapping[str, Any] | None], namespace: str, wrong: dict[int, str]
 ) -> Several:
-    """Return the members of each object as features of a namespace; None is an empty object.
+    r"""Return the members of each object as features of a namespace; None is an empty object.
 
     What is wrong with row i is added to ``wrong[i]``.
 

@@ -1,7 +1,8 @@
 """Tables with a column for each feature."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,18 +12,22 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.data.formats.block import Parsed
-from dwindle.data.formats.tables.cells import categories, numbers
+from dwindle.data.formats.tables.cells import categories, dicts, numbers, strings
+from dwindle.data.formats.tables.dates import date_parts
 from dwindle.data.formats.tables.kinds import kind_by_cells, kind_by_type
+from dwindle.data.formats.tables.objects import members
+from dwindle.data.formats.tables.several import Several, merged, once_each
 from dwindle.data.formats.tables.vocabulary import (
     Vocabulary,
     WordRows,
     finished,
     keys_of,
 )
+from dwindle.data.formats.tables.words import words
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.schema import Column, ColumnKinds, Kind, listed
 from dwindle.data.text.errors import is_number, quoted
-from dwindle.features.arrow import as_dictionary, column_values, text_of_strings
+from dwindle.features.arrow import as_dictionary, column_values, is_list, text_of_strings
 from dwindle.features.offsets import offsets
 
 MOST_ROWS = 1 << 16  # in a batch, to bound the memory it takes
@@ -114,11 +119,12 @@ class WideTable:
         table: pa.RecordBatch,
         line: NDArray[np.int64] | None = None,
         faults: Mapping[int, str] | None = None,
+        objects: Mapping[str, Several] = MappingProxyType({}),
     ) -> Parsed:
         """Read some rows, of which the columns that are wanted are there.
 
         Row i is called ``line[i]``, by default i + 1; ``faults`` says what is already known to be
-        wrong with which row, counted from 0.
+        wrong with which row, counted from 0. ``objects`` has the features of columns of objects.
         """
         n = table.num_rows
         wrong = dict(faults or {})
@@ -128,46 +134,54 @@ class WideTable:
         word = np.empty((n, len(features)), np.int32)
         x = np.empty((n, len(features)), np.float32)
         names: list[pa.Array] = [pa.array([], pa.large_string())]
+        several: dict[int, Several] = {}
         n_words = 0
         for c, name in enumerate(features):
-            found = self._features(table.column(name), name, line, wrong)
-            word[:, c], x[:, c] = found.word, found.x
-            word[:, c] += n_words
+            found = objects.get(name) or self._features(table.column(name), name, line, wrong)
+            if isinstance(found, Several):
+                several[c] = found._replace(word=found.word + np.int32(n_words))
+            else:
+                word[:, c], x[:, c] = found.word, found.x
+                word[:, c] += n_words
             names.append(found.names)
             n_words += len(found.names)
-        good = np.ones(n, np.bool_)
-        good[list(wrong)] = False
-        present = x != 0
-        present[~good] = False
-        rows = WordRows(
-            line[good],
-            label[good],
-            importance[good],
-            offsets(np.count_nonzero(present, axis=1)[good]),
-            word[present],
-            x[present],
-        )
-        every = pa.concat_arrays(names)
-        group = np.repeat(np.arange(len(features), dtype=np.int32), [len(a) for a in names[1:]])
-        words = Vocabulary(text_of_strings(every), keys_of(every), group, features)
+        rows = WordRows(line, label, importance, *merged(word, x, several))
+        if wrong:
+            good = np.ones(n, np.bool_)
+            good[list(wrong)] = False
+            rows = rows.only(good)
+        every, size = pa.concat_arrays(names), [len(each) for each in names[1:]]
+        key = keys_of(every)
+        for c, column in several.items():
+            key[sum(size[:c]) :][: size[c]] = column.key
+        group = np.repeat(np.arange(len(features), dtype=np.int32), size)
+        vocabulary = Vocabulary(text_of_strings(every), key, group, features)
         known = {int(line[i]): message for i, message in wrong.items()}
-        parsed = finished(rows, words, self._source, known, self._options.interactions)
+        parsed = finished(rows, vocabulary, self._source, known, self._options.interactions)
         return parsed._replace(label_names=label_names)
 
     def _features(
         self, column: pa.Array, name: str, line: NDArray[np.int64], wrong: dict[int, str]
-    ) -> _Features:
+    ) -> _Features | Several:
         """Make the features of a column, of the kind it is."""
         known = self._kinds.column(name) or self._decided(column, name, line)
-        if known is None:
+        if known is None or pa.types.is_null(column.type):
             return _number(pa.nulls(len(column)), self._source, name, wrong)
+
+        def fault(i: int, cell: bytes) -> None:
+            wrong.setdefault(i, self._kinds.contradicts(known, quoted(cell)))
+
         if known.kind is Kind.NUMBER:
-
-            def fault(i: int, cell: bytes) -> None:
-                wrong.setdefault(i, self._kinds.contradicts(known, quoted(cell)))
-
             return _number(numbers(column, fault), self._source, name, wrong)
-        return _category(categories(column, name, wrong), name, wrong)
+        if known.kind is Kind.TEXT:
+            options = self._options
+            return words(strings(column, name, wrong), name, options.ngrams, counts=options.counts)
+        if known.kind is Kind.DATE:
+            return _date(column, name, fault)
+        if known.kind is Kind.OBJECT:
+            return members(dicts(column, fault), name, wrong)
+        made = _list if is_list(column.type) else _category
+        return made(column, name, wrong)
 
     def _decided(self, column: pa.Array, name: str, line: NDArray[np.int64]) -> Column | None:
         """Decide what a column is, if it has a value here."""
@@ -178,7 +192,7 @@ class WideTable:
             if guess is None:
                 raise DataError(
                     f"{self._source}: column {name!r} is of type {column.type}, which is no "
-                    "feature: make it numbers or strings, or leave it out with --drop"
+                    f"feature: make it numbers or strings, or leave it out with --drop {name}"
                 )
         else:
             guess = kind_by_cells(column, name, line)
@@ -216,10 +230,36 @@ def _number(column: pa.Array, source: str, name: str, faults: dict[int, str]) ->
     return _Features(pa.array([name], pa.large_string()), np.zeros(len(x), np.int32), x)
 
 
-def _category(column: pa.DictionaryArray, name: str, faults: dict[int, str]) -> _Features:
-    distinct, code, present = _distinct(column, name, faults)
+def _category(column: pa.Array, name: str, faults: dict[int, str]) -> _Features:
+    distinct, code, present = _distinct(categories(column, name, faults), name, faults)
     named = pc.binary_join_element_wise(_large(name), distinct, _large("="))
     return _Features(named, code, present)
+
+
+def _date(column: pa.Array, name: str, fault: Callable[[int, bytes], None]) -> Several:
+    """Make the features of dates: ``name.part=value`` for each part."""
+    parts = [
+        _category(values, f"{name}.{part}", {})
+        for part, values in date_parts(column, fault).items()
+    ]
+    first = np.cumsum([0, *(len(part.names) for part in parts[:-1])])
+    word = np.column_stack([part.word + n for part, n in zip(parts, first, strict=True)])
+    x = np.column_stack([part.x for part in parts]).astype(np.float32)
+    names = pa.concat_arrays([part.names for part in parts])
+    return Several(names, keys_of(names), *merged(word.astype(np.int32), x, {}))
+
+
+def _list(column: pa.Array, name: str, wrong: dict[int, str]) -> Several:
+    """Make the features of lists of strings: ``name=value`` for each value, once in a row."""
+    start = offsets(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False))
+    inside: dict[int, str] = {}
+    items = _category(column.flatten(), name, inside)
+    for k, message in inside.items():
+        wrong.setdefault(int(np.searchsorted(start, k, side="right")) - 1, message)
+    there = items.x != 0
+    word = items.word[there].astype(np.int32)
+    found = once_each(offsets(there)[start], word, len(items.names))
+    return Several(items.names, keys_of(items.names), *found)
 
 
 def _large(text: str) -> pa.Scalar:

@@ -23,7 +23,7 @@ from dwindle.jit.intrinsics import byte
 JOINT = ord("_")  # between the words of an n-gram: no letter, and VW text can write it
 SEPARATOR, LETTER, ALONE = range(3)
 # Chinese and Japanese have no spaces: from the first to the last of each, a character is a word.
-_ALONE = ("\u3041\u30ff", "\u3400\u9fff", "\uf900\ufaff", "\U00020000\U0003ffff")
+_ALONE = ((0x3041, 0x30FF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 
 
 def words(column: pa.Array, namespace: str, ngrams: int = 1, *, counts: bool = False) -> Several:
@@ -72,7 +72,7 @@ def _letters() -> NDArray[np.uint8]:
         np.uint8,
     )
     for first, last in _ALONE:
-        every = slice(ord(first), ord(last) + 1)
+        every = slice(first, last + 1)
         kind[every] = np.where(kind[every] == LETTER, ALONE, SEPARATOR)
     return kind
 
