@@ -1,0 +1,225 @@
+"""Texts, dates, lists and objects give the same features from every format, and those of VW text."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dwindle import batch_of
+from dwindle._base.errors import DataError
+from dwindle.data.options import ReadOptions
+from dwindle.data.stream import read
+from helpers.commands import dwindle
+
+WORDS = [f"word{i}" for i in range(400)]
+SPAM, HAM = ["free", "money", "winner"], ["meeting", "report", "lunch"]
+
+
+def mails(n=600, seed=0):
+    """Mails as people write them, with a label that some of their words tell."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n):
+        label = int(rng.random() < 0.4)
+        words = [WORDS[int(w) % 400] for w in rng.zipf(1.3, rng.integers(6, 20))]
+        if rng.random() < 0.9:
+            words.insert(int(rng.integers(len(words))), str(rng.choice(SPAM if label else HAM)))
+        text = " ".join(word.title() if rng.random() < 0.2 else word for word in words)
+        rows.append({"text": text + "!", "label": label})
+    return pd.DataFrame(rows)
+
+
+def words_of(text):
+    """The distinct words of such a mail, in their order."""
+    return list(dict.fromkeys(text.strip("!").lower().split()))
+
+
+def features(path, **options):
+    """[{name: value}, ...] of the rows of a file."""
+    rows = []
+    for parsed in read([str(path)], ReadOptions(**options)):
+        parsed.n_bad(skip_bad=False)
+        rows += rows_of(parsed.batch)
+    return rows
+
+
+def rows_of(batch):
+    names = [name.replace("\0", "^") for name in batch.names]
+    return [
+        dict(zip(names[a:b], batch.x[a:b].tolist(), strict=True))
+        for a, b in zip(batch.start[:-1], batch.start[1:], strict=True)
+    ]
+
+
+def written(frame, folder):
+    """The same table in every format: {format: path}."""
+    frame.to_json(folder / "data.jsonl", orient="records", lines=True, date_format="iso")
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), folder / "data.parquet")
+    frame.to_csv(folder / "data.csv", index=False)
+    return [folder / f"data.{kind}" for kind in ("csv", "jsonl", "parquet")]
+
+
+def as_vw(frame, path):
+    lines = [f"{row.label} |text {' '.join(words_of(row.text))}" for row in frame.itertuples()]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def learned(path, *options, cwd):
+    """What is learned from a file: its names, weights and what the screen says."""
+    done = dwindle(
+        *("train", path.name, "--model", "m.parquet", "--gravity", "1e-3", *options),
+        cwd=cwd,
+        text=True,
+    )
+    table = pq.read_table(cwd / "m.parquet").to_pylist()
+    auc = float(done.stderr.partition("\nAUC")[2].split()[0])
+    return table, auc, done.stderr
+
+
+def test_a_csv_of_mails_is_learned_as_their_words_in_vw_text_are_to_the_bit(tmp_path):
+    frame = mails()
+    frame.to_csv(tmp_path / "mails.csv", index=False)
+    as_vw(frame, tmp_path / "mails.vw")
+    table, auc, said = learned(tmp_path / "mails.csv", cwd=tmp_path)
+    same, as_good, _ = learned(tmp_path / "mails.vw", cwd=tmp_path)
+    assert table == same
+    assert auc == as_good > 0.9
+    assert "column 'text'" in said and "taken as text" in said
+
+
+def test_a_mail_is_scored_as_its_words_are(tmp_path):
+    frame = mails()
+    frame.to_csv(tmp_path / "mails.csv", index=False)
+    dwindle("train", "mails.csv", "--model", "m.parquet", "--ngrams", 2, "--counts", cwd=tmp_path)
+    one = frame.tail(1).drop(columns="label").assign(text="Free money")
+    one.to_json(tmp_path / "one.jsonl", orient="records", lines=True)
+    done = dwindle("explain", "m.parquet", "one.jsonl", cwd=tmp_path, text=True, check=False)
+    by_json = dwindle("predict", "m.parquet", "one.jsonl", cwd=tmp_path).stdout
+    (tmp_path / "one.csv").write_text("text\nfree MONEY\n")
+    assert by_json == dwindle("predict", "m.parquet", "one.csv", cwd=tmp_path).stdout
+    (tmp_path / "one.vw").write_text("|text free money free_money\n")
+    assert by_json == dwindle("predict", "m.parquet", "one.vw", cwd=tmp_path).stdout
+    assert done.returncode in (0, 2)
+
+
+texts = st.text("aB ,.'é1\"\n", min_size=1, max_size=12)
+tables = st.lists(
+    st.fixed_dictionaries(
+        {
+            "body": st.one_of(st.none(), texts),
+            "lang": st.sampled_from(["en", "de"]),
+            "when": st.sampled_from(["2024-05-31T13:45:00", "2024-02-29", "2025-12-01 00:00"]),
+            "n": st.sampled_from([0.0, 1.5, -2.0]),
+            "label": st.just(1),
+        }
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=25)
+@given(tables, st.integers(1, 2), st.booleans())
+def test_every_format_of_a_table_gives_the_same_features(tmp_path_factory, rows, ngrams, counts):
+    folder, frame = tmp_path_factory.mktemp("same"), pd.DataFrame(rows)
+    columns = {"body": "text", "when": "date"}
+    how = {"columns": columns, "ngrams": ngrams, "counts": counts}
+    expected = rows_of(batch_of(frame, label="label", **how))
+    for path in written(frame, folder):
+        assert features(path, **how) == expected, path.suffix
+    for row, found in zip(rows, expected, strict=True):
+        assert {f"lang={row['lang']}"} <= found.keys()
+        assert (row["n"] or None) == found.get("n")
+        assert ("when.hour=13" in found) == ("13:45" in row["when"])
+
+
+def test_dates_are_hour_weekday_and_month(tmp_path):
+    when = pd.to_datetime(["2024-05-31 13:45", "2024-06-01 00:30"])
+    frame = pd.DataFrame({"when": when, "label": [0, 1]})
+    expected = [
+        {"when.hour=13": 1.0, "when.weekday=Fri": 1.0, "when.month=5": 1.0},
+        {"when.hour=0": 1.0, "when.weekday=Sat": 1.0, "when.month=6": 1.0},
+    ]
+    for path in written(frame, tmp_path):
+        assert features(path) == expected, path.suffix
+    assert rows_of(batch_of(frame, label="label")) == expected
+    rome = frame.assign(when=when.tz_localize("Europe/Rome"))
+    assert rows_of(batch_of(rome, label="label")) == expected
+    rome.to_csv(tmp_path / "rome.csv", index=False)
+    assert features(tmp_path / "rome.csv") == expected
+
+
+def test_days_have_no_hour(tmp_path):
+    when = pd.to_datetime(["2024-05-31", "2024-06-01"])
+    expected = [{"d.weekday=Fri": 1.0, "d.month=5": 1.0}, {"d.weekday=Sat": 1.0, "d.month=6": 1.0}]
+    for column in (when, when.date):
+        frame = pd.DataFrame({"d": column, "label": [0, 1]})
+        assert rows_of(batch_of(frame, label="label")) == expected
+        for path in written(frame, tmp_path):
+            assert features(path) == expected, path.suffix
+
+
+def test_lists_of_strings_are_several_values_of_a_category(tmp_path):
+    tags = [["red", "blue", "red"], [], None, ["blue", None, ""]]
+    frame = pd.DataFrame({"tags": tags, "label": [1, 0, 1, 0]})
+    expected = [{"tags=red": 1.0, "tags=blue": 1.0}, {}, {}, {"tags=blue": 1.0}]
+    _, lines, parquet = written(frame, tmp_path)
+    assert features(lines) == features(parquet) == expected
+    assert rows_of(batch_of(frame, label="label")) == expected
+    nested = [{"label": y, "features": {"tags": t}} for t, y in zip(tags[:3], [1, 0, 1], strict=True)]
+    (tmp_path / "nested.jsonl").write_text("\n".join(map(json.dumps, nested)))
+    assert features(tmp_path / "nested.jsonl") == expected[:3]
+
+
+def test_lists_of_numbers_are_refused(tmp_path):
+    frame = pd.DataFrame({"v": [[1, 2], [3]], "label": [1, 0]})
+    _, lines, parquet = written(frame, tmp_path)
+    with pytest.raises(DataError, match="expected a list of strings"):
+        features(lines)
+    for data in (lambda: features(parquet), lambda: batch_of(frame)):
+        with pytest.raises(DataError, match="'v' is of type list.*: make it numbers or strings"):
+            data()
+
+
+def test_objects_are_namespaces(tmp_path):
+    user = [{"age": 30, "city": "Rome"}, {"age": None, "city": "Oslo"}, None]
+    frame = pd.DataFrame({"user": user, "label": [1, 0, 1]})
+    expected = [{"user^age": 30.0, "user^city=Rome": 1.0}, {"user^city=Oslo": 1.0}, {}]
+    _, lines, parquet = written(frame, tmp_path)
+    assert features(lines) == features(parquet) == expected
+    assert rows_of(batch_of(frame, label="label")) == expected
+
+
+def test_a_text_can_be_crossed_with_another_column(tmp_path):
+    (tmp_path / "a.csv").write_text("text,lang,label\nFree money now,en,1\n")
+    [row] = features(tmp_path / "a.csv", columns={"text": "text"}, interactions=(("text", "lang"),))
+    assert {"text*lang^free*lang=en", "text*lang^money*lang=en", "text^free"} <= row.keys()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["New York City", "Los Angeles", "San Juan Bautista de las Misiones"] * 9, "category"),
+        ([f"Smith, Mr. John {i}" for i in range(40)], "category"),
+        (["Dell XPS 13 laptop, 16 GB", "Apple MacBook Air 13 inch"] * 20, "category"),
+        ([f"550e8400-e29b-41d4-a716-{i:012d}" for i in range(40)], "category"),
+        ([f"https://a.example/b/c/d/e/{i}" for i in range(40)], "category"),
+        ([f"Call me at {i} about the red bike" for i in range(40)], "text"),
+        (["ok thanks"] * 5 + [f"See you at {i}, and bring the kids too" for i in range(15)], "text"),
+        ([f"2024-05-{i:02d}" for i in range(1, 29)], "date"),
+        ([f"2024-05-{i:02d} 10:00" for i in range(1, 29)] + ["soon"], "category"),
+    ],
+)  # fmt: skip
+def test_a_column_of_strings_is_a_text_if_it_reads_like_one(tmp_path, values, kind):
+    frame = pd.DataFrame({"column": values, "label": np.arange(len(values)) % 2})
+    for path in written(frame, tmp_path):
+        dwindle("train", path.name, "--model", "m.parquet", cwd=tmp_path)
+        said = json.loads(dwindle("inspect", "m.parquet", "--json", cwd=tmp_path).stdout)
+        [column] = said["metadata"]["reading"]["schema"]
+        assert column["kind"] == kind, path.suffix
