@@ -33,7 +33,7 @@ values = st.one_of(
     scalars,
     scalars,
     st.dictionaries(names, st.one_of(scalars, st.just({"a": 1})), max_size=3),
-    st.just([1, 2]),
+    st.sampled_from([[1, 2], [], ["red", "blue", "red"], ["red", 1]]),
 )
 objects = st.fixed_dictionaries(
     {"features": st.dictionaries(names, values, max_size=5)},
@@ -141,7 +141,7 @@ LIKE = 'like {"label": 1, "features": {"price": 3.5, "color": "red"}}'
         ('{"label": 1} x', f"not JSON from 'x' on: write one line {LIKE}"),
         ("1 | a:2", f"not JSON from '| a:2' on: write one line {LIKE}"),
         ("[1]", f"expected an object, got [1]: write one {LIKE}"),
-        ("{}", f'no "features": write a line {LIKE}'),
+        ("{}", f'no "features", which the first line has: write one {LIKE}'),
         ('{"label": 1, "price": 3.5, "on": 1}', 'unknown member "price", "on": write it inside "features"'),
         ('{"features": [1]}', 'expected an object as "features", got [1]: write {"name": value}'),
         ('{"label": [1], "features": {}}', 'expected a number as "label", got [1]: write a number or null'),
@@ -151,10 +151,11 @@ LIKE = 'like {"label": 1, "features": {"price": 3.5, "color": "red"}}'
         ('{"tag": 5, "features": {}}', 'expected a string as "tag", got 5: write it in quotes'),
         ('{"features": {"a": 1e39}}', 'feature "a" is 1e+39, too large for single precision: write a number below 3.4e38 in size'),
         ('{"features": {"u": {"a": -1e39}}}', 'feature "u.a" is -1e+39, too large for single precision: write a number below 3.4e38 in size'),
-        ('{"features": {"a": [1, 2]}}', 'expected a number, a string, true, false or null as feature "a", got [1,2]: write an array as an object, like {"a": 1, "b": 1}'),
-        ('{"features": {"u": {"a": [1]}}}', 'expected a number, a string, true, false or null as feature "u.a", got [1]: write an array as an object, like {"a": 1, "b": 1}'),
+        ('{"features": {"a": [1, 2]}}', 'expected a number, a string, true, false, null or a list of strings as feature "a", got [1,2]: write an object, like {"a": 1, "b": 1}'),
+        ('{"features": {"u": {"a": [1]}}}', 'expected a number, a string, true, false, null or a list of strings as feature "u.a", got [1]: write an object, like {"a": 1, "b": 1}'),
         ('{"features": {"u": {"v": {}}}}', 'feature "u.v" is an object inside a namespace: write namespaces one level deep'),
         ('{"features": {"a\\u0000": 1}}', 'NUL character in feature "a\\u0000": remove it'),
+        ('{"features": {"a": 1, "b": 2, "a": 3}}', 'member "a" is there 2 times: write it once'),
         (b'{"features": {"\xff": 1}}', None),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dwindle import batch_of
 from dwindle._base.errors import DataError
+from dwindle.data.formats.tables.wide import wide
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
 from helpers.commands import dwindle
@@ -90,7 +91,7 @@ def test_a_csv_of_mails_is_learned_as_their_words_in_vw_text_are_to_the_bit(tmp_
     same, as_good, _ = learned(tmp_path / "mails.vw", cwd=tmp_path)
     assert table == same
     assert auc == as_good > 0.9
-    assert "column 'text'" in said and "taken as text" in said
+    assert "column 'text': 13 words in a cell, 600 of 600 cells distinct: taken as text" in said
 
 
 def test_a_mail_is_scored_as_its_words_are(tmp_path):
@@ -130,7 +131,8 @@ def test_every_format_of_a_table_gives_the_same_features(tmp_path_factory, rows,
     folder, frame = tmp_path_factory.mktemp("same"), pd.DataFrame(rows)
     columns = {"body": "text", "when": "date"}
     how = {"columns": columns, "ngrams": ngrams, "counts": counts}
-    expected = rows_of(batch_of(frame, label="label", **how))
+    table = pa.RecordBatch.from_pandas(frame, preserve_index=False)
+    expected = rows_of(wide(table, "frame", ReadOptions(**how)).batch)
     for path in written(frame, folder):
         assert features(path, **how) == expected, path.suffix
     for row, found in zip(rows, expected, strict=True):
@@ -172,7 +174,9 @@ def test_lists_of_strings_are_several_values_of_a_category(tmp_path):
     _, lines, parquet = written(frame, tmp_path)
     assert features(lines) == features(parquet) == expected
     assert rows_of(batch_of(frame, label="label")) == expected
-    nested = [{"label": y, "features": {"tags": t}} for t, y in zip(tags[:3], [1, 0, 1], strict=True)]
+    nested = [
+        {"label": y, "features": {"tags": t}} for t, y in zip(tags[:3], [1, 0, 1], strict=True)
+    ]
     (tmp_path / "nested.jsonl").write_text("\n".join(map(json.dumps, nested)))
     assert features(tmp_path / "nested.jsonl") == expected[:3]
 
@@ -183,7 +187,7 @@ def test_lists_of_numbers_are_refused(tmp_path):
     with pytest.raises(DataError, match="expected a list of strings"):
         features(lines)
     for data in (lambda: features(parquet), lambda: batch_of(frame)):
-        with pytest.raises(DataError, match="'v' is of type list.*: make it numbers or strings"):
+        with pytest.raises(DataError, match=r"'v' is of type list.*: make it numbers or strings"):
             data()
 
 

@@ -231,7 +231,7 @@ ONE = pa.RecordBatch.from_pydict(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "data: column 'when' is of type duration[s], which is no feature: make it numbers or strings, or leave it out with --drop"),
+        ({}, "data: column 'when' is of type duration[s], which is no feature: make it numbers or strings, or leave it out with --drop when"),
         ({"label_column": "z"}, "data: no column 'z' for the label; the columns are 'y', 'price', 'when'"),
         ({"weight_column": "z"}, "data: no column 'z' for the weight; the columns are 'y', 'price', 'when'"),
         ({"columns": {"z": "drop"}}, "data: no column 'z'; the columns are 'price', 'when'"),

@@ -42,6 +42,10 @@ def features_of(members, namespace=None):
         if isinstance(value, dict) and namespace is None:
             yield from features_of(value, name)
             continue
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            for each in dict.fromkeys(value):
+                yield from features_of({name: each}, namespace)
+            continue
         if not isinstance(value, str | bool | int | float):
             raise Fault
         group = name if namespace is None else namespace
@@ -163,7 +167,9 @@ def jsonl(data, first_line=1, **options):
 
     def row(raw):
         try:
-            given = json.loads(raw.decode(), parse_constant=lambda _: not_json())
+            given = json.loads(
+                raw.decode(), parse_constant=lambda _: not_json(), object_pairs_hook=once
+            )
         except ValueError:
             raise Fault from None
         if not isinstance(given, dict) or not isinstance(given.get("features"), dict):
@@ -183,6 +189,12 @@ def jsonl(data, first_line=1, **options):
 
 def not_json():
     raise Fault
+
+
+def once(pairs):
+    if len(dict(pairs)) < len(pairs):
+        raise Fault
+    return dict(pairs)
 
 
 def check(parsed, expected):

@@ -17,9 +17,12 @@ from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable, index_columns
 from dwindle.data.options import ReadOptions
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
+from dwindle.features.arrow import is_text
 
-# The batches of the columns of these names, each with the share of the file read by its end.
-Read = Callable[[list[str]], Iterator[tuple[pa.RecordBatch, float]]]
+FEW = 1 << 13  # rows of strings by which their kind is decided
+# The batches of the columns of these names, each with the share of the file read by its end. Of
+# the first rows, the table says which columns of strings are categories.
+Read = Callable[[list[str], WideTable | None], Iterator[tuple[pa.RecordBatch, float]]]
 
 
 def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -> Iterator[Parsed]:
@@ -41,7 +44,7 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
         table = WideTable(schema.names, path, options, kinds, index=index_columns(schema))
         wanted = table.wanted
     first, size = 1, Path(path).stat().st_size
-    for rows, share in read(wanted):
+    for rows, share in read(wanted, table):
         end = int(share * size)
         for begin in range(0, rows.num_rows, MOST_ROWS):
             part = rows[begin : begin + MOST_ROWS]
@@ -106,9 +109,14 @@ def _naming(path: str) -> Iterator[None]:
 def _parquet(path: str) -> tuple[pa.Schema, Read]:
     schema = pq.read_schema(path)
 
-    def read(wanted: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
-        text = [f.name for f in schema if f.type in {pa.string(), pa.large_string()}]
-        with _naming(path), pq.ParquetFile(path, read_dictionary=text) as file:
+    def read(wanted: list[str], table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
+        strings = [f.name for f in schema if f.name in wanted and is_text(f.type)]
+        if table is not None and strings:
+            with _naming(path), pq.ParquetFile(path) as file:
+                for few in file.iter_batches(FEW, columns=strings):
+                    strings = table.categories(few)
+                    break
+        with _naming(path), pq.ParquetFile(path, read_dictionary=strings) as file:
             done, coded = 0, _dictionaries(file) & set(wanted)
             for batch in file.iter_batches(MOST_ROWS, columns=wanted):
                 done += batch.num_rows
@@ -146,7 +154,7 @@ def _ipc(path: str, opened: Callable[..., Any]) -> tuple[pa.Schema, Read]:
     with pa.memory_map(path) as file, opened(file) as reader:
         schema = reader.schema
 
-    def read(wanted: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
+    def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
         places = [schema.get_field_index(name) for name in wanted]
         options = pa.ipc.IpcReadOptions(included_fields=places)
         with _naming(path), pa.memory_map(path) as file, opened(file, options=options) as reader:

@@ -160,10 +160,25 @@ class WideTable:
         parsed = finished(rows, vocabulary, self._source, known, self._options.interactions)
         return parsed._replace(label_names=label_names)
 
+    def categories(self, table: pa.RecordBatch) -> list[str]:
+        """Decide what these columns are by their first rows; leave out texts and dates."""
+        line = np.arange(1, table.num_rows + 1)
+        for name, column in zip(table.schema.names, table.columns, strict=True):
+            if name in self.role.features and self._kinds.column(name) is None:
+                self._decided(column, name, line)
+        known = {name: self._kinds.column(name) for name in table.schema.names}
+        return [
+            name
+            for name, column in known.items()
+            if column is None or column.kind not in {Kind.TEXT, Kind.DATE}
+        ]
+
     def _features(
         self, column: pa.Array, name: str, line: NDArray[np.int64], wrong: dict[int, str]
     ) -> _Features | Several:
         """Make the features of a column, of the kind it is."""
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())  # most functions of Arrow need it
         known = self._kinds.column(name) or self._decided(column, name, line)
         if known is None or pa.types.is_null(column.type):
             return _number(pa.nulls(len(column)), self._source, name, wrong)
