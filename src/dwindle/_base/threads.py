@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -91,19 +90,36 @@ def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
 def ordered_map(
     function: Callable[[Item], Result], items: Iterator[Item], n_threads: int
 ) -> Iterator[Result]:
-    """Yield ``function(item)`` in the order of the items, which are themselves prefetched."""
-    pool = _pool(n_threads)
+    """Yield ``function(item)`` in the order of the items, which are themselves prefetched.
+
+    A result is not held back until the next item is there.
+    """
+    end: Any = object()
+    reader, pool = _pool(1), _pool(n_threads)
+    coming: deque[Future[Item]] = deque()
     pending: deque[Future[Result]] = deque()
-    with closing(prefetch(items)) as ready:
-        try:
-            for item in ready:
-                pending.append(pool.submit(function, item))
-                if len(pending) > n_threads:
-                    yield _pop_first(pending)
-            while pending:
+    ended = False
+    try:
+        while True:
+            while not ended and len(coming) < DEPTH:
+                coming.append(reader.submit(next, items, end))
+            wanted = not ended and len(pending) <= n_threads
+            if wanted and pending:
+                first: list[Future[Any]] = [coming[0], pending[0]]
+                wait(first, return_when=FIRST_COMPLETED)
+            # What went wrong with an item is raised after the results of those before it.
+            if wanted and (not pending or (coming[0].done() and not coming[0].exception())):
+                item = _pop_first(coming)
+                ended = item is end
+                if not ended:
+                    pending.append(pool.submit(function, item))
+            elif pending:
                 yield _pop_first(pending)
-        finally:
-            _abandon(pool, pending)
+            else:
+                return
+    finally:
+        _abandon(reader, coming)
+        _abandon(pool, pending)
 
 
 def unordered_map(

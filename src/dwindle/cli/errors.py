@@ -39,8 +39,7 @@ def one_line_errors(command: Function) -> Function:
         try:
             return command(*args, **kwargs)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(128 + SIGPIPE)
+            os._exit(128 + SIGPIPE)  # at once: a thread may be waiting for what is to be read
         except (DataError, DivergedError, OSError, SettingError) as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(2 if isinstance(error, SettingError) else 1)

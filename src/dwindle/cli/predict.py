@@ -1,6 +1,5 @@
 """``dwindle predict``: the command of `Model.predict` over a stream."""
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,9 +61,9 @@ def command(
             for part in parts:
                 skipped += part.skipped
                 out.write(text_of(part.prediction, part.tags if tags else None))
+                out.flush()  # who sends lines one by one waits for the answer
     if skipped:
         click.echo(f"dwindle: skipped {counted(skipped, 'bad line')}", err=True)
-    sys.stdout.flush()
 
 
 def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:

@@ -51,7 +51,6 @@ COMPRESSIONS = (
     Compression(".bz2", b"BZh", bz2.open, lambda file: bz2.BZ2File(file, "wb")),
     Compression(".xz", b"\xfd7zXZ\x00", lzma.open, lambda file: lzma.LZMAFile(file, "wb")),  # noqa: SIM115  (the caller closes it)
 )
-LONGEST_MAGIC = max(len(each.magic) for each in COMPRESSIONS)
 
 
 def split_extension(path: str) -> tuple[str, Compression | None]:
@@ -62,6 +61,17 @@ def split_extension(path: str) -> tuple[str, Compression | None]:
         if each.extension == last:
             return suffixes[-1] if suffixes else "", each
     return last, None
+
+
+def first_bytes(file: io.BufferedReader) -> bytes:
+    """Read from the beginning of a file as much as tells its compression: of a pipe, no more."""
+    head = b""
+    while waiting := [each for each in COMPRESSIONS if each.magic.startswith(head)]:
+        more = file.read1(max(len(each.magic) for each in waiting) - len(head))
+        head += more
+        if not more or any(head == each.magic for each in waiting):
+            break
+    return head
 
 
 def decompressed(head: bytes, file: io.BufferedReader) -> BinaryIO:

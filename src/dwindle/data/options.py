@@ -31,6 +31,7 @@ class ReadOptions:
     allow_unknown: bool = False  # read data though the model knows none of its columns or features
     delimiter: str | None = None  # between the cells of a CSV file; default ",", or a tab in TSV
     header: tuple[str, ...] = ()  # names of the columns, if the file begins without them
+    live: bool = False  # hand on what a pipe holds when no more comes, if only lines decide
     threads: int | None = None  # parser threads; default 2, or 1 on one or two cores
     block_size: int = BLOCK
 

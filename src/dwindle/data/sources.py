@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from dwindle._base.errors import DataError
-from dwindle.data.compression import LONGEST_MAGIC, PEEK, decompressed, split_extension
+from dwindle.data.compression import PEEK, decompressed, first_bytes, split_extension
 from dwindle.data.formats.registry import Format, by_extension, by_first_line, named
 from dwindle.data.options import ReadOptions
+from dwindle.data.pipes import Arriving, arriving
 
 STDIN = "-"
 
@@ -89,6 +90,7 @@ class Opened(NamedTuple):
     name: str  # what messages call it
     file: BinaryIO  # its content, decompressed
     tell: Callable[[], int]  # counts the bytes read so far, compressed as they are
+    clock: Callable[[], Arriving] | None = None  # of a pipe that is not compressed
 
 
 @contextmanager
@@ -98,10 +100,11 @@ def opened(path: str) -> Iterator[Opened]:
         raw: Any = sys.stdin.buffer
         if path != STDIN:
             raw = stack.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
-        head = raw.read(LONGEST_MAGIC)
+        head = first_bytes(raw)
         whole = _put_back(head, raw)
         file = stack.enter_context(closing(decompressed(head, whole)))
-        yield Opened(path, "stdin" if path == STDIN else path, file, whole.tell)
+        clock = arriving(raw) if file is whole else None
+        yield Opened(path, "stdin" if path == STDIN else path, file, whole.tell, clock)
 
 
 def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:
@@ -120,7 +123,10 @@ def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
 
 
 class _Joined(io.RawIOBase):
-    """Bytes already read, followed by the rest of their file; it can `tell` in a pipe too."""
+    """Bytes already read, followed by the rest of their file; it can `tell` in a pipe too.
+
+    A read waits only for the first byte: of a pipe it returns what is there.
+    """
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = head, rest
@@ -135,7 +141,7 @@ class _Joined(io.RawIOBase):
             buffer[:n] = self._head[:n]
             self._head = self._head[n:]
         else:
-            n = cast("io.BufferedReader", self._rest).readinto(buffer)
+            n = cast("io.BufferedReader", self._rest).readinto1(buffer)
         self._done += n
         return n
 

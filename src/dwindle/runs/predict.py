@@ -56,7 +56,7 @@ def predict(
         kind = kind or "label"
         classes = None if kind == "label" else [*map(spelled_label, trained.classes)]
     convert = _conversion(trained, kind or "score")
-    unlabelled = replace(as_trained(trained, reading), labelled=False)
+    unlabelled = replace(as_trained(trained, reading), labelled=False, live=True)
 
     def made() -> Iterator[Predictions]:
         for parsed, prediction in predicted(trained, paths, unlabelled, observer or Observer()):

@@ -13,6 +13,7 @@ from dwindle._base.threads import ordered_map
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import Block, Parsed
 from dwindle.data.options import BLOCK, ReadOptions
+from dwindle.data.pipes import Arriving
 from dwindle.data.sources import Opened
 from dwindle.data.text.scan import last_line, size_of
 
@@ -40,18 +41,27 @@ def parsed_blocks(
 
 def blocks_of(source: Opened, options: ReadOptions) -> Iterator[Block]:
     """Cut a file into blocks that know how far they reach."""
-    found = blocks(source.file, source.name, options.block_size)
+    clock = source.clock if options.live else None
+    found = blocks(source.file, source.name, options.block_size, clock)
     return (block._replace(end=source.tell()) for block in found)
 
 
-def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
-    """Cut a file into blocks of whole lines, of at most ``size`` bytes or of one line."""
+def blocks(
+    file: BinaryIO,
+    source: str,
+    size: int = BLOCK,
+    clock: Callable[[], Arriving] | None = None,
+) -> Iterator[Block]:
+    """Cut a file into blocks of whole lines, of at most ``size`` bytes or of one line.
+
+    With the ``clock`` of a pipe (see `pipes`), a block ends when it says so.
+    """
     memory = Memory()
     rest, line = b"", 1
     while True:
         text = memory.empty(len(rest) + size, np.uint8)
         text[: len(rest)] = np.frombuffer(rest, np.uint8)
-        end = _fill(text, len(rest), file)
+        end = _fill(text, len(rest), cast("io.BufferedReader", file), clock)
         if end == len(rest):
             break
         whole = last_line(text[len(rest) : end])
@@ -65,11 +75,20 @@ def blocks(file: BinaryIO, source: str, size: int = BLOCK) -> Iterator[Block]:
         yield Block(np.frombuffer(rest, np.uint8), source, line, memory=memory)
 
 
-def _fill(buffer: NDArray[np.uint8], at: int, file: BinaryIO) -> int:
-    """Read into the buffer from ``at`` on, until it is full or the file ends; return where."""
+def _fill(
+    buffer: NDArray[np.uint8],
+    at: int,
+    file: io.BufferedReader,
+    clock: Callable[[], Arriving] | None,
+) -> int:
+    """Read into the buffer from ``at`` on, until it is full or the file ends; return where.
+
+    Of a pipe, read until nothing more comes, at least a byte.
+    """
+    read, more = (file.readinto, None) if clock is None else (file.readinto1, clock())
     while at < len(buffer):
-        n = cast("io.BufferedReader", file).readinto(buffer[at:].data)
-        if not n:
-            break
+        n = read(buffer[at:].data)
         at += n
+        if not n or (more is not None and not more()):
+            break
     return at
