@@ -26,7 +26,7 @@ from dwindle.algorithm.shrinkage import (
     shrink,
 )
 
-TINY = 1e-38  # the least scale: that of a feature not seen yet, whose weight is 0
+TINY = 1e-38  # the least scale; 0 is that of a feature not seen yet
 DEFAULT_LEARNING_RATE = 0.3  # docs/defaults.md measures it
 
 
@@ -186,10 +186,11 @@ class Adaptive(NamedTuple):
 
     The pull on v is eta g / (beta + sqrt(G)), without the length: it does not change while the
     feature is absent, so settling lazily is exact. When a larger |x| arrives, N becomes it before
-    the prediction; v stays, so w falls, and G is rescaled. ``beta`` keeps the first steps of a
-    feature short, also when it returns after a sweep has forgotten it. G and N are in single
-    precision: the rate of a feature stops falling when a step adds less than a 2^24th part to G,
-    at about 1/4000 of the first rate.
+    the prediction; v stays, so w falls, and G is rescaled. A weight that comes from an earlier
+    model, without an N, stays as it is when its feature is first seen. ``beta`` keeps the first
+    steps of a feature short, also when it returns after a sweep has forgotten it. G and N are in
+    single precision: the rate of a feature stops falling when a step adds less than a 2^24th part
+    to G, at about 1/4000 of the first rate.
     """
 
     beta: float = 0.2
@@ -215,7 +216,8 @@ class Adaptive(NamedTuple):
 
 @body_of(weight_at, Adaptive)
 def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * max(cell.scale, TINY)
+    scale = cell.scale if cell.scale > 0.0 else np.float32(1)
+    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * scale
     return shrink(shrinkage, cell.weight, now - cell.settled, size / reach)
 
 
@@ -224,7 +226,7 @@ def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: f
     w = weight_at(update, shrinkage, cell, now, size)
     large = np.float32(max(abs(x), TINY))  # rounded as the scale is: an equal x is not larger
     if large > cell.scale:
-        ratio = np.float64(cell.scale) / large
+        ratio = np.float64(cell.scale) / large if cell.scale > 0.0 else 1.0
         w *= ratio
         cell.energy *= ratio * ratio
         cell.scale = large
@@ -363,7 +365,8 @@ def _(_update: Plain, cell: Any, now: float, size: float) -> float:
 
 @body_of(worth, Adaptive)
 def _(update: Adaptive, cell: Any, now: float, size: float) -> float:
-    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * max(cell.scale, TINY)
+    scale = cell.scale if cell.scale > 0.0 else np.float32(1)
+    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * scale
     return abs(cell.weight) * reach - (now - cell.settled) * size
 
 

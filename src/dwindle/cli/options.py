@@ -23,6 +23,7 @@ SECTIONS = {
         *("intercept", "normalize", "passes"),
     ),
     "Holdout and search": ("holdout", "patience", "folds", "metric", "jobs"),
+    "Going on": ("start_from", "save_state", "resume", "checkpoint_every"),
     "Data": (
         *("format_", "delimiter", "header", "label_column", "weight_column", "interactions"),
         *("categorical", "numeric", "text", "ngrams", "counts", "drop"),

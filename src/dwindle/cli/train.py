@@ -38,6 +38,11 @@ BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
     help="Memory of the whole run; --max-live is worked out from it.",
 )
 @features
+@click.option(
+    "--start-from",
+    metavar="MODEL",
+    help="Go on from an earlier model, with its settings unless others are given.",
+)
 @click.option("--resume", is_flag=True, help="Go on with a stopped run, from MODEL.checkpoint.")
 @as_json("progress and summary")
 @quiet
@@ -53,11 +58,14 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     \b
     Example:
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
+      dwindle train monday.vw --model ads.parquet --save-state
+      dwindle train tuesday.vw --start-from ads.parquet --model ads.parquet --save-state
     """
     from dwindle.runs.observer import Stopped
     from dwindle.runs.train import train
 
-    paths, model, resume = options.pop("data"), options.pop("model"), options.pop("resume")
+    paths, model = options.pop("data"), options.pop("model")
+    going_on = {name: options.pop(name) for name in ("resume", "start_from")}
     given = {
         "max_live" if name == "memory" else name
         for name in ctx.params
@@ -68,7 +76,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     try:
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, stop, as_json=as_json, quiet=quiet)
-            summary = train(paths, model, settings, observer=report, resume=resume, given=given)
+            summary = train(paths, model, settings, observer=report, given=given, **going_on)
     except Stopped as stopped:
         told = (
             f"{stopped.resume_from} is written: repeat the command with --resume to go on"

@@ -2,13 +2,16 @@
 
 A model has a row for each feature kept, heaviest first: ``namespace``, ``feature``, ``id`` (its
 key) and ``weight``. The intercept, the settings and the rest of the metadata are JSON.
+
+With the learner's state, its other features follow with weight 0, and a column for each field of
+its cells; so learning can go on from the file to the bit.
 """
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,10 +19,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base.dispatch import from_recipe, json_number
-from dwindle._base.errors import DivergedError
+from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle.algorithm.shrinkage import NoShrinkage
 from dwindle.algorithm.updates import Plain
 from dwindle.engine import kernels
+from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
@@ -28,12 +32,15 @@ from dwindle.features.names import Text, shown
 from dwindle.features.offsets import offsets
 from dwindle.model.storage import numbers, read, texts, write
 
+CELL = "cell_"  # begins the names of the columns of a learner's cells
+
 
 @dataclass(frozen=True)
 class Model:
     """Features and their weights, heaviest first, with the settings they were learned with.
 
     ``metadata`` is whatever else the file should say: the mapping of labels, counts, data files.
+    ``state`` is the learner's, as `Learner.state` gives it, if learning is to go on to the bit.
     """
 
     key: NDArray[np.uint64]
@@ -42,6 +49,7 @@ class Model:
     intercept: float
     settings: dict[str, Any]
     metadata: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -73,6 +81,44 @@ class Model:
     def heaviest(self, n: int | None) -> "Model":
         """Keep only the n heaviest features; None keeps all."""
         return replace(self, key=self.key[:n], weight=self.weight[:n], names=self.names[:n])
+
+    def learner(self, settings: Mapping[str, Any] | None = None) -> Learner:
+        """Make a learner that goes on from this model, perhaps with other settings.
+
+        With the state it goes on as the learner would have, to the bit unless the settings differ.
+        Without, it begins with the weights, and with fresh statistics.
+        """
+        settings = self.settings if settings is None else settings
+        if settings["loss"] != self.settings["loss"]:
+            raise SettingError(
+                f"the model was trained with {self.loss}, and another loss cannot go on from it"
+            )
+        if self.state is None or settings["update"].keys() != self.settings["update"].keys():
+            return self._with_these_weights(settings)
+        clock = self.state["clock"] | {"passes": 0}
+        learner = Learner.from_state(self.state | {"settings": self.settings, "clock": clock})
+        if settings != self.settings:
+            learner.table.settle(learner.clock.now, learner.clock.size)
+            learner = Learner.from_state(learner.state() | {"settings": settings})
+        return learner
+
+    def _with_these_weights(self, settings: Mapping[str, Any]) -> Learner:
+        """Make a learner that knows these weights and nothing else."""
+        state, n = Learner.from_settings(settings).state(), len(self)
+        seen = DistinctCounter()
+        seen.observe(self.key)
+        cells = {name: np.zeros(n, column.dtype) for name, column in state["cells"].items()}
+        state["cells"] = cells | {"id": self.key, "weight": self.weight}
+        state["intercept"]["weight"] = self.intercept
+        state |= {"names": self.names, "n_cells": n_cells_for(n), "peak": n, "seen": seen.packed()}
+        learner = Learner.from_state(state)
+        key, weight = learner.table.weights()
+        if not np.array_equal(weight[np.argsort(key)], self.weight[np.argsort(self.key)]):
+            raise DataError(
+                f"with {learner.update} a weight follows from sums that this model lacks: "
+                "train the earlier one with --save-state"
+            )
+        return learner
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each feature by name, heaviest first."""
@@ -134,9 +180,9 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the model to a file, replacing an earlier one once it is whole; return its size."""
-        columns = name_columns(self.names) | {"id": self.key, "weight": self.weight}
         about = {"intercept": json_number(self.intercept), "settings": self.settings}
-        return write(path, "model", columns, about | {"metadata": self.metadata})
+        columns, state = _columns([self])
+        return write(path, "model", columns, about | {"metadata": self.metadata} | state)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Model":
@@ -163,19 +209,51 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
     The first model's metadata names the classes.
     """
     first = models[0]
-    class_of_row = np.repeat(np.arange(len(models)), [len(model) for model in models])
+    columns, state = _columns(models)
+    n_rows = state.get("rows", [len(model) for model in models])
     classes = Text.of([str(each) for each in first.metadata["classes"]])
-    names = joined([model.names for model in models])
-    columns: dict[str, Any] = {"class": Text(*classes.spelled(class_of_row))} | name_columns(names)
-    columns["id"] = np.concatenate([model.key for model in models])
-    columns["weight"] = np.concatenate([model.weight for model in models])
+    class_of_row = np.repeat(np.arange(len(models)), n_rows)
     about = {
         "intercept": [json_number(model.intercept) for model in models],
         "kept": [len(model) for model in models],
         "settings": first.settings,
         "metadata": first.metadata,
     }
-    return write(path, "classifier", columns, about)
+    columns = {"class": Text(*classes.spelled(class_of_row))} | columns
+    return write(path, "classifier", columns, about | state)
+
+
+def _columns(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns of models, one below the other, and what is to be said of their states."""
+    if any(model.state is None for model in models):
+        columns: dict[str, Any] = dict(name_columns(joined([model.names for model in models])))
+        columns["id"] = np.concatenate([model.key for model in models])
+        columns["weight"] = np.concatenate([model.weight for model in models])
+        return columns, {}
+    parts: list[dict[str, NDArray[Any]]] = []
+    names, said = [], []
+    for model in models:
+        rest = dict(model.state or {})
+        cells = rest.pop("cells")
+        order = _kept_first(cells["id"], model.key)
+        names.append(Text(*rest.pop("names").spelled(order)))
+        weight = np.zeros(len(order))
+        weight[: len(model)] = model.weight
+        fields = {f"{CELL}{name}": cell[order] for name, cell in cells.items() if name != "id"}
+        parts.append({"id": cells["id"][order], "weight": weight} | fields)
+        said.append({name: value for name, value in rest.items() if name != "settings"})
+    joined_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    about = {"kept": [len(model) for model in models], "rows": [len(part["id"]) for part in parts]}
+    return name_columns(joined(names)) | joined_parts, about | {"state": said}
+
+
+def _kept_first(cells: NDArray[np.uint64], kept: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the order of cells that has first those of the features kept, in their order."""
+    by_key = np.argsort(cells)
+    first = by_key[np.searchsorted(cells, kept, sorter=by_key)]
+    others = np.ones(len(cells), np.bool_)
+    others[first] = False
+    return np.concatenate([first, np.flatnonzero(others)])
 
 
 def load_models(path: str | os.PathLike[str]) -> list[Model]:
@@ -186,13 +264,23 @@ def load_models(path: str | os.PathLike[str]) -> list[Model]:
 def _models(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
     key, weight, names = numbers(table["id"]), numbers(table["weight"]), names_in(table)
     made_with = about["settings"], _counted_once(about["metadata"])
-    if about["kind"] == "model":
-        return [Model(key, weight, names, float(about["intercept"]), *made_with)]
-    bounds = pairwise([0, *accumulate(about["kept"])])
-    return [
-        Model(key[a:b], weight[a:b], names[a:b], float(intercept), *made_with)
-        for (a, b), intercept in zip(bounds, about["intercept"], strict=True)
-    ]
+    intercepts = about["intercept"] if about["kind"] == "classifier" else [about["intercept"]]
+    kept = about.get("kept", [len(key)])
+    rows = about.get("rows", kept)
+    states = about.get("state", [None] * len(kept))
+    fields = [name for name in table.column_names if name.startswith(CELL)]
+    cells = {name.removeprefix(CELL): numbers(table[name]) for name in fields} | {"id": key}
+    models = []
+    for begin, n, n_rows, intercept, rest in zip(
+        accumulate([0, *rows[:-1]]), kept, rows, intercepts, states, strict=True
+    ):
+        at, all_rows = slice(begin, begin + n), slice(begin, begin + n_rows)
+        state = None
+        if rest is not None:
+            its_cells = {name: cell[all_rows] for name, cell in cells.items()}
+            state = rest | {"cells": its_cells, "names": names[all_rows]}
+        models.append(Model(key[at], weight[at], names[at], float(intercept), *made_with, state))
+    return models
 
 
 def _counted_once(metadata: dict[str, Any]) -> dict[str, Any]:

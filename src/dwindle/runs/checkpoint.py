@@ -15,7 +15,10 @@ from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures, Progress
 
-COUNTS = "next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"
+COUNTS = (
+    *("next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"),
+    *("examples_before", "weight_before"),
+)
 
 
 @dataclass
@@ -33,6 +36,8 @@ class Reached:
     bad_in_pass: int = 0  # lines that were none
     skipped_before: int = 0  # bad lines of earlier passes, and of the holdout's file
     bad_lines: list[str] = field(default_factory=list)
+    examples_before: int = 0  # of the model that the run started from
+    weight_before: float = 0.0  # and their importance
 
 
 def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
@@ -56,7 +61,8 @@ def restore(run: Reached, learner: Learner | OneVsRest, metadata: dict[str, Any]
     run.first = Figures(*first) if (first := metadata.get("first")) else None
     run.best = Best(**metadata["best"])
     for name in COUNTS:
-        setattr(run, name, metadata[name])
+        if name in metadata:  # an earlier version may lack it
+            setattr(run, name, metadata[name])
 
 
 def check_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:

@@ -118,6 +118,11 @@ class TrainSettings(RunSettings):
         kind=interval,
         metavar="60s|N",
     )  # is asked with the seconds and examples since the last one
+    save_state: bool = option(
+        False,
+        "Keep the learner's state in the model file, so that --start-from goes on exactly.",
+        kind=bool,
+    )
     reading: ReadOptions = field(default_factory=ReadOptions)
 
 

@@ -23,7 +23,7 @@ from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.checkpoint import load_checkpoint
-from dwindle.model.classes import ClassModels, load_model, model_of
+from dwindle.model.classes import ClassModels, load_model, model_of, states_of
 from dwindle.model.model import Model
 from dwindle.runs import checkpoint
 from dwindle.runs.build import make_learners, settings_of_learner
@@ -34,11 +34,12 @@ from dwindle.runs.progress import Figures
 from dwindle.runs.progress_table import Row, cut
 from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import BALANCED, TrainSettings, complete
+from dwindle.runs.start import continued
 
 SHOWN = 3  # bad lines quoted in a summary
 # Settings that must be as they were when a run is resumed.
 RESUMED = ("passes", "cooldown", "holdout", "patience", "class_weight")
-REMEMBERED = ("keep", "skip_bad")  # settings that may be others when a run is resumed
+REMEMBERED = ("keep", "skip_bad", "save_state")  # settings that may be others then
 
 
 @dataclass
@@ -79,6 +80,7 @@ def train(
     *,
     observer: Observer | None = None,
     resume: bool = False,
+    start_from: str | os.PathLike[str] | None = None,
     given: Collection[str] | None = None,
 ) -> Summary:
     """Learn from the data and write the model file; returns a summary of the run.
@@ -92,6 +94,9 @@ def train(
     ``resume`` such a run goes on, and its model is the same to the bit as if it had never stopped.
     Its settings must be the same; those that are not among the names ``given`` are taken from the
     checkpoint.
+
+    ``start_from`` is a model to go on from, which may be the file to write: settings that are not
+    given are the model's. If it was written with ``save_state``, it goes on exactly.
     """
     settings = settings or TrainSettings()
     observer = observer or Observer()
@@ -99,6 +104,12 @@ def train(
     earlier = _checkpoint_for(target) if resume else None
     if earlier is not None and given is not None:
         settings = _completed(settings, *earlier, given)
+    start = None
+    if earlier is not None:
+        start_from = start_from or earlier[1].get("start_from")
+    elif start_from is not None:
+        start = load_model(start_from)
+        settings = continued(settings, start_from, start, given)
     settings.check()
     if settings.holdout is None and "patience" in (given or ()):
         raise SettingError(
@@ -107,12 +118,14 @@ def train(
         )
     files = sources(paths)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
-    run = _Run(files, target, settings, data, observer)
+    run = _Run(files, target, settings, data, observer, start_from)
     with closing(data):
         try:
             run.hold_out()
             if earlier is not None:
                 run.restore(*earlier)
+            elif start is not None:
+                run.start(start)
             return run.go()
         finally:
             run.clean_up()
@@ -165,6 +178,7 @@ class _Run(checkpoint.Reached):
         settings: TrainSettings,
         data: Passes,
         observer: Observer,
+        start_from: str | os.PathLike[str] | None,
     ) -> None:
         super().__init__(labels=_labels(settings, paths))
         check_writable(model_path)
@@ -177,6 +191,8 @@ class _Run(checkpoint.Reached):
         self.best_path = model_path.with_name(model_path.name + ".best")
         self.settings = settings
         self.data = data
+        self.start_from = None if start_from is None else os.fspath(start_from)
+        self.model: Model | ClassModels | None = None  # that it goes on from
         self.observer = observer
         self.note = cache(observer.note)
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
@@ -190,6 +206,17 @@ class _Run(checkpoint.Reached):
         """Read the holdout, if it is a file, so that what is wrong with it is known at once."""
         if self.data.holdout is not None and isinstance(self.settings.holdout, str):
             self.skipped_before = self._skip(self.data.holdout.read())
+
+    def start(self, model: Model | ClassModels) -> None:
+        """Go on from a model, when the data begins."""
+        target = Labels.in_metadata(model.metadata).target
+        if self.labels.target not in ({}, target):
+            there = ", ".join(map(str, Labels(target).classes))
+            raise SettingError(f"{self.start_from}: was trained with other classes: {there}")
+        self.labels = Labels(target, self.labels.weight)
+        self.examples_before = model.metadata.get("examples", 0)
+        self.weight_before = model.metadata.get("importance", self.examples_before)
+        self.model = model
 
     def go(self) -> Summary:
         """Make the passes and write the model."""
@@ -266,11 +293,12 @@ class _Run(checkpoint.Reached):
         """Measure on the holdout, if there is one, and keep the model if it is the best so far."""
         if self.learner is None or self.data.holdout is None:
             return
+        states = self._states()
         with self.learner.after_cooldown(self.settings.cooldown) as cooled:
             measured = self.data.holdout.measure(cooled, self.labels)
             result = self.best.after(self.pass_number, *measured)
             if result.best:
-                model = model_of(cooled, self._metadata())
+                model = model_of(cooled, self._metadata(), states=states)
                 self.best_path, fault = written(self.best_path, model.save)
                 if fault is not None:
                     self.note(f"{fault}: kept in {self.best_path} for now")
@@ -309,6 +337,13 @@ class _Run(checkpoint.Reached):
         if told := self.labels.told():
             self.observer.classes(told)
         self.learner = make_learners(self.settings, loss, len(self.labels.target))
+        if self.model is not None:
+            self.learner = self.model.learner(self.learner.settings())
+            if self.learner.n_steps == 0:
+                self.note(
+                    f"{self.start_from}: only its weights go on, so each feature's learning rate "
+                    "begins anew; --save-state keeps it in the model"
+                )
         self.progress = progress_of(self.learner)
         self.progress.examples = self.unlabelled
         while self.next_row <= self.unlabelled:
@@ -333,8 +368,9 @@ class _Run(checkpoint.Reached):
             raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
         keep = self.settings.keep
         if self.data.holdout is None:
+            states = self._states()
             learner.cooldown(self.settings.cooldown)
-            model = model_of(learner, self._metadata(), keep)
+            model = model_of(learner, self._metadata(), keep, states=states)
         else:
             model = self._best_model().heaviest(keep)
         place, fault = written(self.model_path, model.save)
@@ -368,6 +404,11 @@ class _Run(checkpoint.Reached):
             **self._measured(),
         )
 
+    def _states(self) -> list[dict[str, Any]] | None:
+        """Return the state of each learner, if the model is to have it."""
+        assert self.learner is not None
+        return states_of(self.learner) if self.settings.save_state else None
+
     def _best_model(self) -> Model | ClassModels:
         model = load_model(self.best_path)
         best, metadata = self.best, model.metadata
@@ -382,7 +423,8 @@ class _Run(checkpoint.Reached):
         """Gather what the model file says of the run."""
         assert self.learner is not None
         assert self.first is not None
-        examples, weight = self.first.examples, self.first.weight
+        examples = self.examples_before + self.first.examples
+        weight = self.weight_before + self.first.weight
         return (
             self.labels.metadata()
             | {
@@ -462,5 +504,6 @@ class _Run(checkpoint.Reached):
             run["class_weight"] = self.labels.weight  # by their text, as in a file
         return {
             "data": list(self.paths.given),
+            "start_from": self.start_from,
             "reading": kept_reading(self.settings.reading),
         } | run

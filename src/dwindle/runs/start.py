@@ -1,0 +1,64 @@
+"""Going on from the model of an earlier run: with its weights, its settings and its reading."""
+
+import os
+from collections.abc import Collection
+from dataclasses import fields, replace
+from typing import Any
+
+from dwindle._base.errors import SettingError
+from dwindle.algorithm.settings import LearnerSettings, default_of, options_of
+from dwindle.data.options import ReadOptions, as_before
+from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.model.classes import ClassModels
+from dwindle.model.model import Model
+from dwindle.runs.build import settings_of_learner
+from dwindle.runs.settings import TrainSettings, complete
+
+OWN = ("label_column", "weight_column")  # of the reading: another file may call them otherwise
+# The options that say what features are, and the field of `ReadOptions` that they set.
+FEATURES = {"interactions": "interactions"} | dict.fromkeys(
+    ("categorical", "numeric", "text", "drop", "columns"), "columns"
+)
+
+
+def continued(
+    settings: TrainSettings,
+    path: str | os.PathLike[str],
+    model: Model | ClassModels,
+    given: Collection[str] | None,
+) -> TrainSettings:
+    """Take from a model the settings that were not given, and how its data was read.
+
+    If ``given`` is None, those that are not the default were.
+    """
+    if given is None:
+        given = {*_changed(settings, options_of(LearnerSettings)), *_changed_reading(settings)}
+    one = Learner.from_settings(model.settings)
+    like = one if isinstance(model, Model) else OneVsRest([one] * len(model.members))
+    settings = complete(settings, settings_of_learner(like), given)
+    return replace(settings, reading=_reading(settings.reading, path, model, given))
+
+
+def _reading(
+    reading: ReadOptions, path: str | os.PathLike[str], model: Model | ClassModels, given: Collection[str]
+) -> ReadOptions:
+    if "reading" not in model.metadata:  # a model made in Python does not say how
+        return reading
+    before = as_before(model.metadata["reading"], reading)
+    for name, is_set in FEATURES.items():
+        if name in given and getattr(reading, is_set) != getattr(before, is_set):
+            raise SettingError(
+                f"{path}: its features are read as they were before: leave out --{name}"
+            )
+    return replace(before, **{name: getattr(reading, name) for name in OWN if name in given})
+
+
+def _changed(settings: Any, names: Collection[str]) -> set[str]:
+    return {name for name in names if getattr(settings, name) != default_of(settings, name)}
+
+
+def _changed_reading(settings: TrainSettings) -> set[str]:
+    usual = ReadOptions()
+    names = (each.name for each in fields(usual))
+    return {each for each in names if getattr(settings.reading, each) != getattr(usual, each)}
