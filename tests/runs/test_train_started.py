@@ -6,6 +6,7 @@ import pytest
 
 from dwindle import DataError, SettingError
 from dwindle.data.options import ReadOptions
+from dwindle.model.classes import load_model
 from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
@@ -114,6 +115,23 @@ def test_settings_that_are_given_are_taken_and_the_others_are_the_model_s(days):
     done = dwindle(*args, "--interactions", "text*sign", cwd=days, check=False)
     assert done.returncode == 2
     assert b"m: its features are read as they were before: leave out --interactions" in done.stderr
+
+
+def test_several_classes_go_on_day_by_day(tmp_path):
+    rows = [f"{'abc'[i % 3]},{'xyz'[i % 3 if i % 5 else 0]},{i % 7}\n" for i in range(400)]
+    for name, part in (("a", rows[:250]), ("b", rows[250:]), ("both", rows)):
+        (tmp_path / f"{name}.csv").write_text("label,word,n\n" + "".join(part))
+    how = ("-g", "1e-4", "--max-live", 30, "-q")
+    dwindle("train", "both.csv", "-m", "whole", *how, cwd=tmp_path)
+    dwindle("train", "a.csv", "-m", "m", *how, "--save-state", cwd=tmp_path)
+    dwindle("train", "b.csv", "--start-from", "m", "-m", "m", "-q", cwd=tmp_path)
+    whole, found = load_model(tmp_path / "whole"), load_model(tmp_path / "m")
+    assert (found.weights(), found.intercept) == (whole.weights(), whole.intercept)
+    assert found.settings == whole.settings
+    named = ("--classes", "a,b")
+    args = ("train", "b.csv", "--start-from", "m", "-m", "n", *named)
+    done = dwindle(*args, cwd=tmp_path, check=False, text=True)
+    assert done.stderr == "dwindle: m: was trained with other classes: a, b, c\n"
 
 
 def test_a_model_of_sums_cannot_go_on_without_them(days):

@@ -17,7 +17,7 @@ from dwindle.runs.settings import TrainSettings, complete
 
 OWN = ("label_column", "weight_column")  # of the reading: another file may call them otherwise
 # The options that say what features are, and the field of `ReadOptions` that they set.
-FEATURES = {"interactions": "interactions"} | dict.fromkeys(
+FEATURES = {name: name for name in ("interactions", "ngrams", "counts")} | dict.fromkeys(
     ("categorical", "numeric", "text", "drop", "columns"), "columns"
 )
 
@@ -41,7 +41,10 @@ def continued(
 
 
 def _reading(
-    reading: ReadOptions, path: str | os.PathLike[str], model: Model | ClassModels, given: Collection[str]
+    reading: ReadOptions,
+    path: str | os.PathLike[str],
+    model: Model | ClassModels,
+    given: Collection[str],
 ) -> ReadOptions:
     if "reading" not in model.metadata:  # a model made in Python does not say how
         return reading
