@@ -118,7 +118,9 @@ def _cell(value: Any, name: str, i: int, wrong: dict[int, str]) -> str | None:
     if value is None or type(value) is str:
         return value
     if type(value) in {list, dict}:
-        wrong.setdefault(i, f"member {short(name)} is {short(value)}, elsewhere it is a value")
+        wrong.setdefault(
+            i, f"member {short(name)} is {short(value)}, elsewhere it is a value: write it alike"
+        )
         return None
     if type(value) is float:
         return str(pa.scalar(value).cast(pa.string()))
