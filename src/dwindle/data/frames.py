@@ -1,38 +1,42 @@
 """Batches from data frames: pandas, Polars, Arrow, and others that export Arrow streams."""
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from dwindle._base.errors import DataError
+from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.wide import wide
 from dwindle.data.options import ReadOptions
-from dwindle.features.arrow import is_text
+from dwindle.data.schema import ColumnKinds
 from dwindle.features.batch import Batch
 
 
-def batch_of(frame: Any, label: str | None = None, weight: str | None = None) -> Batch:
+def batch_of(
+    frame: Any,
+    label: str | None = None,
+    weight: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Batch:
     """Make a batch of a data frame, with the features ``dwindle train`` finds in its Parquet file.
 
     A column of numbers or booleans is a feature, absent where it is 0 or missing. A column of
     strings or categories is the feature ``column=value`` of value 1, absent where it is empty or
-    missing. ``label`` and ``weight`` name the columns of labels and of
+    missing. ``columns`` says of what kind a column is, by its name or a pattern: "number",
+    "category", "text", "date" or "drop". ``label`` and ``weight`` name the columns of labels and of
     importance. An index is no column.
 
     >>> clicks = pa.table({"click": [1, -1], "hour": [9, None], "ad": ["shoes", "hats"]})
     >>> batch = batch_of(clicks, label="click")
     >>> list(batch.names), batch.start.tolist(), batch.label.tolist()
     (['hour', 'ad=shoes', 'ad=hats'], [0, 2, 3], [1.0, -1.0])
+    >>> list(batch_of(clicks, label="click", columns={"hour": "category", "ad": "drop"}).names)
+    ['hour=9']
     """
-    table = _table(frame)
-    columns = [column.combine_chunks() for column in table.columns]
-    parsed = wide(
-        pa.RecordBatch.from_arrays(columns, schema=table.schema),
-        "frame",
-        ReadOptions(label_column=label, weight_column=weight),
-    )
-    parsed.n_bad(skip_bad=False)
+    options = ReadOptions(label_column=label, weight_column=weight)
+    parsed = read_frame(frame, options, ColumnKinds(columns))
     if parsed.label_names:
         raise DataError(
             f"frame: label column {label!r} must hold numbers, got {parsed.label_names[0]!r}: "
@@ -41,15 +45,37 @@ def batch_of(frame: Any, label: str | None = None, weight: str | None = None) ->
     return parsed.batch if label else parsed.batch._replace(label=None, importance=None)
 
 
-def has_text(frame: Any) -> bool:
-    """Tell whether this is a data frame with a column that is not numeric."""
+def read_frame(frame: Any, options: ReadOptions, kinds: ColumnKinds) -> Parsed:
+    """Read a data frame as a file is read; nothing in it may be bad."""
+    table = _table(frame)
+    rows = [column.combine_chunks() for column in table.columns]
+    parsed = wide(pa.RecordBatch.from_arrays(rows, schema=table.schema), "frame", options, kinds)
+    parsed.n_bad(skip_bad=False)
+    return parsed
+
+
+def frame_of(row: Mapping[str, Any]) -> pa.Table:
+    """Make a frame of one row, given by the names of its columns."""
+    return pa.Table.from_pylist([dict(row)])
+
+
+def is_frame(frame: Any) -> bool:
+    """Tell whether this is a data frame of pandas, Polars, Arrow or the like."""
+    return (
+        _is_pandas(frame)
+        or isinstance(frame, pa.Table | pa.RecordBatch)
+        or hasattr(frame, "__arrow_c_stream__")
+    )
+
+
+def only_numbers(frame: Any) -> bool:
+    """Tell whether all columns of a data frame are numbers or booleans."""
     if _is_pandas(frame):
-        inner = [getattr(getattr(kind, "categories", None), "dtype", kind) for kind in frame.dtypes]
-        return any(kind.kind in "OU" for kind in inner)
-    if not (isinstance(frame, pa.Table | pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__")):
-        return False
-    kinds = _table(frame).schema.types
-    return any(is_text(getattr(kind, "value_type", kind)) for kind in kinds)
+        return all(kind.kind in "biuf" for kind in frame.dtypes)
+    return all(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        for kind in _table(frame).schema.types
+    )
 
 
 def _is_pandas(frame: Any) -> bool:
@@ -60,7 +86,7 @@ def _is_pandas(frame: Any) -> bool:
 def _table(frame: Any) -> pa.Table:
     if _is_pandas(frame):
         return pa.Table.from_pandas(frame, preserve_index=False)
-    if isinstance(frame, pa.Table | pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):
+    if is_frame(frame):
         return pa.table(frame)
     kind = type(frame).__name__
     raise DataError(f"expected a data frame of pandas, Polars or Arrow, got {kind}")

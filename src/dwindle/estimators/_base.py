@@ -4,7 +4,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
 from warnings import warn
@@ -60,6 +60,7 @@ class TruncatedGradient(HasColumns, RunSettings):
     shuffle: bool = True
     random_state: Any = 0
     early_stopping: bool = False
+    columns: Any = None
     verbose: bool = False
 
     def __sklearn_tags__(self) -> Any:
@@ -113,7 +114,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         The row is a dict, or X with one row. Returns an `Explanation`; of more than two classes, a
         dict with one for each class.
         """
-        batch = Batch.from_dicts([x]) if isinstance(x, Mapping) else self._examples(x)
+        batch = self._one(x) if isinstance(x, Mapping) else self._examples(x)
         found = [member.explain(batch) for member in self._kept.members]
         return found[0] if len(found) == 1 else dict(zip(self.classes_, found, strict=True))
 
@@ -167,12 +168,14 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Learn anew from files."""
         self.check()
         held = self.holdout if self.early_stopping else None
+        how = replace(how, columns={**(self.columns or {}), **how.columns})
         with closing(Passes([os.fspath(path) for path in paths], how, held, warn)) as data:
             if isinstance(held, str) and data.holdout is not None:
                 data.holdout.read()
             files = FileExamples(data, coded, skip_bad=skip_bad)
             self._begin(files, said={}, classes=classes)
             self._said = {"reading": kept_reading(data.reading)}
+            self._schema = data.reading.schema
         if self.t_ == 0:
             raise DataError(f"{' '.join(map(str, paths))}: no examples to learn from")
         self._forget_columns()
@@ -199,7 +202,9 @@ class TruncatedGradient(HasColumns, RunSettings):
         first: bool,
         skip_bad: bool,
     ) -> Self:
-        """Go on learning from files, once."""
+        """Go on learning from files, once, with the columns of the first ones."""
+        how = replace(how, columns={**(self.columns or {}), **how.columns})
+        how = how if first else replace(how, schema=self._schema)
         with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
             files = FileExamples(data, coded, skip_bad=skip_bad)
             learners = self._learners(files, first=first)
@@ -207,6 +212,7 @@ class TruncatedGradient(HasColumns, RunSettings):
             for examples in files.learned(more=False):
                 learners.learn_from(examples, table)
             self._said = {"reading": kept_reading(data.reading)}
+            self._schema = data.reading.schema
         return self
 
     def _begin(self, data: Data, said: Mapping[str, Any], classes: int | None = None) -> None:

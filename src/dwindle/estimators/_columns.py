@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
-from dwindle.data.frames import batch_of, has_text
+from dwindle.data.frames import frame_of, is_frame, only_numbers, read_frame
+from dwindle.data.options import ReadOptions, as_before, kept_reading
+from dwindle.data.schema import ColumnKinds, Schema
 from dwindle.estimators._one_vs_rest import Predictors
 from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
@@ -23,10 +26,13 @@ FLOATS = (np.float32, np.float64)
 class HasColumns(BaseEstimator, ABC):
     """An estimator that turns X into batches, with the columns it was fitted with.
 
-    Columns with names are features by these names; others are numbers, from 0 on. What has no
-    columns, a `Batch` or a data frame with text, has features with names of their own.
+    Columns with names are features by these names; others are numbers, from 0 on. A `Batch` has
+    features with names of its own, and so has a data frame with a column that is no number: what
+    kind each column is stays as it was in the first one.
     """
 
+    columns: Any  # what the user says of the kinds of columns
+    _schema: Schema | None = None  # the kinds of columns, if there are other ones than numbers
     _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
     _predictors: Predictors  # what was learned
     _default_loss: Any
@@ -58,7 +64,9 @@ class HasColumns(BaseEstimator, ABC):
 
     def _rows_of(self, X: Any, y: Any, *, reset: bool) -> tuple[Batch, NDArray[Any]]:
         """Turn X and y into a batch and labels; the first X fixes the columns."""
-        batch = _with_names(X)
+        if reset:
+            self._schema = None
+        batch = self._with_names(X)
         if batch is not None:
             if reset:
                 self._forget_columns()
@@ -75,7 +83,7 @@ class HasColumns(BaseEstimator, ABC):
 
     def _examples(self, X: Any) -> Batch:
         """Turn X into a batch to predict, with the columns it was fitted with."""
-        batch = _with_names(X)
+        batch = self._with_names(X)
         if batch is not None:
             return batch
         if self._plain(X):
@@ -94,6 +102,24 @@ class HasColumns(BaseEstimator, ABC):
                 "give a data frame, or a Batch"
             )
         return _batch_of(x)
+
+    def _with_names(self, X: Any) -> Batch | None:
+        """Return the batch of an X that has names of its own, as the first such frame was read."""
+        if isinstance(X, Batch):
+            return X
+        if not is_frame(X) or (not self._schema and not self.columns and only_numbers(X)):
+            return None
+        kinds = ColumnKinds(self.columns, self._schema, warn)
+        batch = read_frame(X, ReadOptions(label_column=None), kinds).batch
+        self._schema = self._schema or kinds.schema()
+        return batch._replace(label=None, importance=None)
+
+    def _one(self, x: Mapping[str, Any]) -> Batch:
+        """Return a batch of one row, a dict; what it lacks is missing."""
+        if self._schema is None:
+            return Batch.from_dicts([x])
+        kinds = ColumnKinds(None, self._schema)
+        return read_frame(frame_of(x), ReadOptions(label_column=None), kinds).batch
 
     def _plain(self, X: Any) -> bool:
         """Tell whether `Batch` alone checks X well enough: scikit-learn's checks take longer."""
@@ -128,6 +154,9 @@ class HasColumns(BaseEstimator, ABC):
 
     def _column_metadata(self) -> dict[str, Any]:
         """Return what a model file says of the columns."""
+        if self._schema is not None:
+            how = ReadOptions(columns=self.columns or {}, schema=self._schema)
+            return {"reading": self._said.get("reading", kept_reading(how))}
         if self._keys is not None:
             return {"columns": list(self.feature_names_in_)}
         if hasattr(self, "n_features_in_"):
@@ -136,19 +165,14 @@ class HasColumns(BaseEstimator, ABC):
 
     def _restore_columns(self, metadata: Mapping[str, Any]) -> None:
         """Restore the columns from what a model file says."""
+        if "reading" in metadata:
+            self._schema = as_before(metadata["reading"], ReadOptions()).schema
         if "columns" in metadata:
             self.feature_names_in_ = np.array(metadata["columns"], object)
             self._keys = _keys_of(self.feature_names_in_)
             self.n_features_in_ = len(self.feature_names_in_)
         elif "n_features" in metadata:
             self.n_features_in_ = metadata["n_features"]
-
-
-def _with_names(X: Any) -> Batch | None:
-    """Return the batch of an X that has names instead of columns: a Batch, or a frame with text."""
-    if isinstance(X, Batch):
-        return X
-    return batch_of(X) if has_text(X) else None
 
 
 def _batch_of(x: Any) -> Batch:
