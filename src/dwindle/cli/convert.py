@@ -8,6 +8,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import as_json, data, features, quiet, reading
+from dwindle.cli.report import Watching, screen
 from dwindle.cli.signals import exit_on_signals
 
 
@@ -37,7 +38,9 @@ def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings:
 
     exit_on_signals()
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
-    done = convert(paths, out, reading(settings), to=to, skip_bad=skip_bad)
+    with screen(bar=False) as shown:
+        observer = Watching(shown)
+        done = convert(paths, out, reading(settings), to=to, skip_bad=skip_bad, observer=observer)
     if as_json:
         click.echo(json.dumps(done._asdict()), err=True)
     elif not quiet:

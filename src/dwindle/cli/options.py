@@ -179,7 +179,7 @@ def reading(settings: dict[str, Any]) -> Any:
         weight_column=settings.pop("weight_column", None),
         interactions=tuple(products),
         columns=_columns(settings),
-        allow_unknown=settings.pop("allow_unknown", False),
+        allow_unknown=settings.pop("allow_unknown", None),
         delimiter=_delimiter(settings.pop("delimiter")),
         header=tuple(header.split(",")) if header else (),
         ngrams=settings.pop("ngrams", 1),

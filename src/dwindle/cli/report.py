@@ -118,6 +118,7 @@ class Report(Observer):
         self.as_json = as_json
         self.quiet = quiet
         self.begun = False
+        self.told: set[str] = set()
 
     def row(self, row: Any) -> None:
         """Print a line of the table."""
@@ -156,8 +157,9 @@ class Report(Observer):
             self.screen.line(str(result))
 
     def note(self, text: str) -> None:
-        """Print what the user should know though the run goes on."""
-        if not self.quiet:
+        """Print what the user should know though the run goes on, once."""
+        if not self.quiet and text not in self.told:
+            self.told.add(text)
             self.screen.line(f"dwindle: {text}")
 
     def summary(self, summary: Any, model: str) -> None:

@@ -28,7 +28,7 @@ class ReadOptions:
     schema: Schema | None = None
     ngrams: int = 1
     counts: bool = False
-    allow_unknown: bool = False  # read data though the model knows none of its columns or features
+    allow_unknown: bool | None = None  # predict though the model knows no column or no feature
     delimiter: str | None = None  # between the cells of a CSV file; default ",", or a tab in TSV
     header: tuple[str, ...] = ()  # names of the columns, if the file begins without them
     live: bool = False  # hand on what a pipe holds when no more comes, if only lines decide
@@ -43,7 +43,13 @@ class ReadOptions:
 
 def kinds_for(options: ReadOptions, note: Callable[[str], None] | None = None) -> ColumnKinds:
     """Begin to decide the kinds of columns, for all that is read with these options."""
-    return ColumnKinds(options.columns, options.schema, note, allow_unknown=options.allow_unknown)
+    return ColumnKinds(
+        options.columns,
+        options.schema,
+        note,
+        allow_unknown=options.allow_unknown,
+        names={*options.dropped, *(name for names in options.interactions for name in names)},
+    )
 
 
 def kept_reading(options: ReadOptions) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from dwindle._base.errors import DataError, SettingError
 
 SHOWN = 20  # names of columns in a message
+EMPTY = "it had no values"
 TOLD = "as told"  # why a column that the user named is of its kind
 
 
@@ -57,6 +58,25 @@ class Schema:
         """Return the kind of a column, None if there is none of this name."""
         return next((column.kind for column in self.columns if column.name == name), None)
 
+    def united(self, other: "Schema") -> "Schema":
+        """Return the columns of both; refuse a column that is of two kinds.
+
+        A column that had no values in one is of the kind that it has in the other.
+        """
+        found = {column.name: column for column in self.columns}
+        for column in other.columns:
+            before = found.get(column.name, column)
+            if before.why == EMPTY:
+                found[column.name] = column
+            elif before.kind is column.kind or column.why == EMPTY:
+                found[column.name] = before
+            else:
+                raise DataError(
+                    f"column {column.name!r} is a {column.kind} ({column.why}) in one and a "
+                    f"{before.kind} ({before.why}) in another: say which when training"
+                )
+        return Schema(tuple(found.values()))
+
     def to_json(self) -> list[dict[str, str]]:
         """Return what a model's metadata keeps."""
         return [{"name": c.name, "kind": c.kind.value, "why": c.why} for c in self.columns]
@@ -92,9 +112,10 @@ class ColumnKinds:
     """The kinds of the columns of a run, each decided once for all its files.
 
     A model's ``remembered`` schema decides alone: columns that it does not have are not read, and
-    data that has none of its columns is refused unless ``allow_unknown``. Without one, what the
-    user ``said`` decides (a mapping from names or patterns to kinds), and else the first cells of
-    the column. ``note`` is told, once each, what the user should know.
+    data that has none of its columns is refused unless ``allow_unknown`` (None if nobody is asked).
+    Without one, what the user ``said`` decides (a mapping from names or patterns to kinds), and
+    else the first cells of the column. ``note`` is told, once each, what the user should know, and
+    which of the ``names`` of columns or namespaces were not in the data.
     """
 
     def __init__(
@@ -103,7 +124,8 @@ class ColumnKinds:
         remembered: Schema | None = None,
         note: Callable[[str], None] | None = None,
         *,
-        allow_unknown: bool = False,
+        allow_unknown: bool | None = None,
+        names: Collection[str] = (),
     ) -> None:
         self.remembered = remembered
         self._said = {} if remembered else checked_kinds(said)
@@ -112,6 +134,7 @@ class ColumnKinds:
         self._found = {column.name: column for column in remembered or ()}
         self._undecided: dict[str, None] = {}
         self._tables: dict[str, None] = {}  # names of columns, of all tables so far
+        self.unseen = frozenset(names)
         self._lock = Lock()
 
     def said(self, name: str) -> Kind | None:
@@ -153,6 +176,16 @@ class ColumnKinds:
             note = f"column {name!r}: {why}: left out (--numeric {name} reads it all the same)"
             self.decide(name, Kind.DROP, why, note)
 
+    def seen(self, names: Collection[str]) -> None:
+        """Remember that columns or namespaces of these names were in the data."""
+        with self._lock:
+            self.unseen -= set(names)
+
+    def tell_unseen(self) -> None:
+        """Note, at the end of the data, which names were not in it."""
+        for name in sorted(self.unseen):
+            self._note(f"no namespace {name!r} in the data: it is neither dropped nor multiplied")
+
     def _kind(self, name: str) -> Kind | None:
         column = self._found.get(name)
         return None if column is None else column.kind
@@ -182,10 +215,10 @@ class ColumnKinds:
         missing = [name for name in wanted if name not in columns]
         if wanted and len(missing) == len(wanted) and not self._allow_unknown:
             there = listed(columns) if columns else "none"
+            ask = "" if self._allow_unknown is None else " (--allow-unknown goes on all the same)"
             raise DataError(
                 f"{source}: has none of the columns that the model was trained on "
-                f"({listed(wanted)}); its columns are {there}: is it the right file? "
-                "(--allow-unknown goes on all the same)"
+                f"({listed(wanted)}); its columns are {there}: is it the right file?{ask}"
             )
         if missing:
             self._note(f"{source}: lacks {listed(missing)}, which the model was trained on")
@@ -214,6 +247,6 @@ class ColumnKinds:
 
         A column that never had a value is left out from then on.
         """
-        empty = [Column(name, Kind.DROP, "it had no values") for name in self._undecided]
+        empty = [Column(name, Kind.DROP, EMPTY) for name in self._undecided]
         found = (*self._found.values(), *empty)
         return Schema(found) if found else None

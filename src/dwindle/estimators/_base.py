@@ -21,7 +21,6 @@ from dwindle.engine.learner import Learner
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._data import Coding, Data, FileExamples, MatrixRows
 from dwindle.estimators._one_vs_rest import OneVsRest, Predictors, Table
-from dwindle.features.batch import Batch
 from dwindle.model.model import save_models
 from dwindle.runs.build import make_learner
 from dwindle.runs.run_data import Passes

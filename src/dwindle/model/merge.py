@@ -12,6 +12,7 @@ the way.
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +22,13 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
 from dwindle._base.text import counted
+from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.features.names import Text
 from dwindle.model.model import Model, heaviest_first, joined, load_models, save_models
 
 # What all parts must have in common; the merged model has the same.
 SETTINGS = ("loss", "intercept", "normalize")
-METADATA = ("labels", "classes", "reading", "columns", "n_features")
+METADATA = ("labels", "classes", "columns", "n_features")
 
 
 class Merged(NamedTuple):
@@ -103,6 +105,8 @@ def _importance(model: Model) -> float:
 
 def _metadata(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[str, Any]:
     metadata = {name: models[0].metadata[name] for name in METADATA if name in models[0].metadata}
+    if "reading" in models[0].metadata:
+        metadata["reading"] = kept_reading(_reading(models))
     metadata["examples"] = sum(model.metadata["examples"] for model in models)
     total = float(importance.sum())
     if total != metadata["examples"]:
@@ -112,6 +116,20 @@ def _metadata(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[
         loss = [model.metadata["loss"] for model in models]
         metadata["loss"] = float(importance @ loss) / total
     return metadata
+
+
+def _reading(models: Sequence[Model]) -> ReadOptions:
+    """Return how the data of all models was read, with the columns of all; or refuse them."""
+    first, *rest = (as_before(m.metadata["reading"], ReadOptions()) for m in models)
+    for other in rest:
+        if other.schema is not None and first.schema is not None:
+            schema = first.schema.united(other.schema)
+            first, other = (replace(o, schema=schema, columns={}) for o in (first, other))  # noqa: PLW2901
+        if other != first:
+            here, there = kept_reading(other), kept_reading(first)
+            name = next(name for name in here if here[name] != there[name])
+            raise DataError(f"its {name.replace('_', ' ')} is {here[name]}, not {there[name]}")
+    return first
 
 
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:
@@ -124,5 +142,14 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
                     f"{name}: cannot be merged with {first_name}: its {what.replace('_', ' ')} is "
                     f"{here.get(what)}, not {there.get(what)}"
                 )
+    if ("reading" in model.metadata) != ("reading" in first.metadata):
+        raise DataError(
+            f"{name}: cannot be merged with {first_name}: only one says how data is read"
+        )
+    if "reading" in first.metadata:
+        try:
+            _reading([first, model])
+        except DataError as error:
+            raise DataError(f"{name}: cannot be merged with {first_name}: {error}") from None
     if "examples" not in model.metadata:
         raise DataError(f"{name}: its metadata lacks the number of examples: it cannot be merged")

@@ -13,9 +13,10 @@ from dwindle._base.files import check_apart, replacing
 from dwindle.data.compression import Compression, compressed, split_extension
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.registry import Format, by_extension, named, names
-from dwindle.data.options import ReadOptions
+from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import size, sources
 from dwindle.data.stream import read
+from dwindle.runs.observer import Observer
 
 STDOUT = "-"
 MOST_FEATURES = 1 << 20  # written at a time, to bound the memory that writing takes
@@ -38,6 +39,7 @@ def convert(
     *,
     to: str | None = None,
     skip_bad: bool = False,
+    observer: Observer | None = None,
 ) -> Converted:
     """Write the examples of the data to one file, in another format.
 
@@ -51,8 +53,11 @@ def convert(
     if out != STDOUT:
         check_apart(out, files)
     tally = _Tally(skip_bad=skip_bad)
+    how = options or ReadOptions()
+    kinds = kinds_for(how, (observer or Observer()).note)
     with _opened(out) as file, compressed(compression, file) as content:
-        target.write(content, tally.counted(read(files, options)))
+        target.write(content, tally.counted(read(files, how, kinds)))
+    kinds.tell_unseen()
     return Converted(tally.examples, tally.features, tally.skipped, size(files), file.size)
 
 

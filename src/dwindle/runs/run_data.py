@@ -72,11 +72,12 @@ class Passes:
         everything = read(self._paths, self._reading, self._kinds)
         if self.holdout is None or isinstance(self._every, str | None):
             yield from everything
-            return
-        for learned, held in parted(everything, self._every):
-            self.holdout.examples.add(held)
-            yield learned
-        self.holdout.examples.finish()
+        else:
+            for learned, held in parted(everything, self._every):
+                self.holdout.examples.add(held)
+                yield learned
+            self.holdout.examples.finish()
+        self._kinds.tell_unseen()
 
     def _held(self) -> Iterator[Parsed]:
         assert not isinstance(self._every, str | None)

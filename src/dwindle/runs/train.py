@@ -17,7 +17,7 @@ from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels, balanced
-from dwindle.data.options import as_before, kept_reading
+from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
@@ -476,7 +476,9 @@ class _Run(checkpoint.Reached):
         checkpoint.check_same(
             self.checkpoint,
             make_learners(self.settings, learner.loss, n).settings() | fixed,
-            learner.settings() | {name: metadata.get(name) for name in fixed},
+            learner.settings()
+            | {name: metadata.get(name) for name in fixed}
+            | {"reading": kept_reading(as_before(metadata["reading"], ReadOptions()))},
         )
         named = self.labels.classes
         checkpoint.restore(self, learner, metadata)

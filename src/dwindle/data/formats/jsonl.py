@@ -25,7 +25,7 @@ from dwindle.data.options import ReadOptions
 from dwindle.data.schema import ColumnKinds, Kind
 from dwindle.data.sources import Opened
 from dwindle.data.text.errors import quoted
-from dwindle.data.text.lines import blocks_of, parsed_blocks
+from dwindle.data.text.lines import blocks_of, parsed_blocks, searched
 from dwindle.features.arrow import not_finite, single
 
 KNOWN = frozenset({"label", "weight", "tag", "features"})
@@ -50,7 +50,7 @@ def batches(source: Opened, options: ReadOptions, kinds: ColumnKinds) -> Iterato
         return prefetch(_read(block, lines, _flat) for block in every)
     if kinds.remembered is None and set(options.columns.values()) <= {Kind.DROP}:
         part = partial(parse, interactions=options.interactions, ignore=options.dropped)
-        return parsed_blocks(part, every, options)
+        return parsed_blocks(part, searched(every, mentions, kinds), options)
     roles = replace(options, label_column="label", weight_column="weight")
     lines = FlatLines(source.name, roles, kinds)
     return prefetch(_read(block, lines, _flattened) for block in every)
@@ -186,6 +186,11 @@ def parse(
         rows.without_zeros(), words, block.source, faults, interactions, tags if any(tags) else None
     )
     return parsed._replace(label_names=label_names)
+
+
+def mentions(block: Block, name: str) -> bool:
+    """Tell whether a block has a member of this name."""
+    return orjson.dumps(name) in block.data.tobytes()
 
 
 def _object(raw: bytes, sample: str) -> dict[str, Any]:

@@ -35,12 +35,17 @@ class Format(NamedTuple):
 
 
 def lines_of(module: str) -> Read:
-    """Read text line by line, with the module's function ``parse``."""
+    """Read text line by line, with the module's function ``parse``.
 
-    def read(source: "Opened", options: "ReadOptions", _kinds: "ColumnKinds") -> Iterator["Parsed"]:
+    If lines have namespaces, its function ``mentions`` tells whether a block has one of this name.
+    """
+
+    def read(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") -> Iterator["Parsed"]:
         from dwindle.data.text.lines import parsed_lines  # noqa: PLC0415  (when first used)
 
-        return parsed_lines(import_module(module).parse, source, options)
+        format_ = import_module(module)
+        mentions = getattr(format_, "mentions", None)
+        return parsed_lines(format_.parse, source, options, kinds, mentions)
 
     return read
 

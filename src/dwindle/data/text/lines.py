@@ -14,16 +14,34 @@ from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import Block, Parsed
 from dwindle.data.options import BLOCK, ReadOptions
 from dwindle.data.pipes import Arriving
+from dwindle.data.schema import ColumnKinds
 from dwindle.data.sources import Opened
 from dwindle.data.text.scan import last_line, size_of
 
 
 def parsed_lines(
-    parse: Callable[..., Parsed], source: Opened, options: ReadOptions
+    parse: Callable[..., Parsed],
+    source: Opened,
+    options: ReadOptions,
+    kinds: ColumnKinds,
+    mentions: Callable[[Block, str], bool] | None = None,
 ) -> Iterator[Parsed]:
-    """Parse a file of lines, a block at a time."""
+    """Parse a file of lines, a block at a time; ``mentions`` is for `searched`."""
     part = partial(parse, interactions=options.interactions, ignore=options.dropped)
-    return parsed_blocks(part, blocks_of(source, options), options)
+    found = blocks_of(source, options)
+    if mentions is not None:
+        found = searched(found, mentions, kinds)
+    return parsed_blocks(part, found, options)
+
+
+def searched(
+    found: Iterator[Block], mentions: Callable[[Block, str], bool], kinds: ColumnKinds
+) -> Iterator[Block]:
+    """Search blocks for the names of namespaces that the user gave, until each was seen."""
+    for block in found:
+        if kinds.unseen:
+            kinds.seen([name for name in kinds.unseen if mentions(block, name)])
+        yield block
 
 
 def parsed_blocks(

@@ -20,7 +20,7 @@ from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.data.cache import Cache
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
-from dwindle.data.options import ReadOptions
+from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
@@ -163,7 +163,8 @@ def _fill(
     total, done = size(paths), 0
     observer.position(Position(0, 0, total))
     begun = False
-    for parsed in read(paths, settings.reading):
+    kinds = kinds_for(settings.reading, observer.note)
+    for parsed in read(paths, settings.reading, kinds):
         parsed.n_bad(skip_bad=settings.skip_bad)
         if not begun and labels.found(parsed.batch):
             loss, begun = labels.decide(parsed, loss, observer.note), True

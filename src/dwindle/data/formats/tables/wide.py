@@ -78,6 +78,7 @@ def roles(columns: Sequence[str], source: str, options: ReadOptions, kinds: Colu
                     f"{source}: the interaction {'*'.join(names)} is of column {name!r}, "
                     f"which is {why}: interactions are of features"
                 )
+    kinds.seen(columns)
     return Roles(label, weight, features)
 
 

@@ -6,6 +6,8 @@ A kernel reads a block in one walk, straight into the arrays of a batch. For a l
 read, it notes where it stopped and why; Python makes the message afterwards.
 """
 
+import re
+
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
@@ -85,6 +87,12 @@ def parse(
     ]
     tags = VWTags(data, rows.tag[:n], rows.tag_end[:n]) if has_tag else None
     return Parsed(batch, block.line + rows.line[:n], bad, tags)
+
+
+def mentions(block: Block, namespace: str) -> bool:
+    """Tell whether a block has a namespace of this name."""
+    name = re.escape(namespace.encode("utf-8", "surrogateescape"))
+    return re.search(rb"\|" + name + rb"(?=[\s:]|$)", block.data.data) is not None
 
 
 def _plan(interactions: tuple[tuple[str, ...], ...], ignore: frozenset[str]) -> Plan:
