@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from dwindle import DataError
 from dwindle._base.threads import ordered_map
 from dwindle.data import pipes
 from dwindle.data.options import ReadOptions
@@ -39,6 +40,44 @@ def trained(folder, form):
 
 def numbers(parts):
     return np.concatenate([part.prediction for part in parts])
+
+
+HEADER = "y,w,x\n"
+CELLS = [f"{y},{'abcdefg'[a]},{b}\n" for y, a, b in ROWS]
+QUOTED = [*CELLS[:3], '1,"a\n', 'b ""c"" d\n', 'e",2\n', *CELLS[6:]]
+
+
+@pytest.mark.parametrize("rows", [CELLS, QUOTED])
+def test_rows_of_csv_are_answered_too_whole_rows_only(tmp_path, pipe, rows):
+    (tmp_path / "a.csv").write_text(HEADER + "".join(rows))
+    dwindle("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-q", "--label-column", "y")
+    whole = numbers(predict(tmp_path / "m", [str(tmp_path / "a.csv")]))
+    path, file = pipe
+    answers, found = predict(tmp_path / "m", [path], ReadOptions(format="csv")), []
+    file.write(HEADER.encode())
+    for row in rows[:8]:
+        file.write(row.encode())
+        if row in CELLS or row == 'e",2\n':
+            found.append(next(answers))
+    file.write("".join(rows[8:]).encode())
+    file.close()
+    assert [len(part.prediction) for part in found] == [1] * len(found)
+    assert np.array_equal(numbers([*found, *answers]), whole)
+
+
+def test_a_bad_row_has_the_number_of_its_line_however_it_came(tmp_path, pipe):
+    (tmp_path / "a.csv").write_text(HEADER + "".join(CELLS))
+    dwindle("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-q", "--label-column", "y")
+    path, file = pipe
+    answers = predict(tmp_path / "m", [path], ReadOptions(format="csv"))
+    file.write((HEADER + CELLS[0]).encode())
+    next(answers)
+    file.write((CELLS[1] + CELLS[2]).encode())
+    next(answers)
+    file.write(f"1,a\n{CELLS[3]}".encode())
+    file.close()
+    with pytest.raises(DataError, match=":5: expected 3 cells, got 2"):
+        list(answers)
 
 
 @pytest.mark.parametrize("form", FORMATS)

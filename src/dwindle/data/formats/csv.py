@@ -16,6 +16,7 @@ from dwindle.data.formats.tables.cells import numbers, unicode
 from dwindle.data.formats.tables.kinds import MISSING, NO, NUMBER, YES
 from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, WideTable
 from dwindle.data.options import ReadOptions
+from dwindle.data.pipes import Pieces
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
 
@@ -24,7 +25,7 @@ OTHER_DELIMITERS = ";\t|,"
 
 
 def batches(
-    file: BinaryIO,
+    file: BinaryIO | Pieces,
     source: str,
     options: ReadOptions,
     delimiter: str = ",",
@@ -64,7 +65,9 @@ def batches(
         yield wide.read(nothing)._replace(bad=list(rows.skipped))
 
 
-def _header(file: BinaryIO, source: str, delimiter: str, options: ReadOptions) -> list[str]:
+def _header(
+    file: BinaryIO | Pieces, source: str, delimiter: str, options: ReadOptions
+) -> list[str]:
     """Read the names of the columns from the first line of the file, unless they are given."""
     if options.header:
         return list(options.header)
@@ -114,6 +117,10 @@ class _RowNumbers:
         self.skipped.append(BadLine(self.source, row.number + self._before, message))
         return "skip"
 
+    def restart(self) -> None:
+        """Go on with a reader that counts from 1 again."""
+        self._before = max([self._first - 1, *(fault.line for fault in self.skipped)])
+
     def next(
         self, table: pa.RecordBatch
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[BadLine]]:
@@ -133,14 +140,28 @@ class _RowNumbers:
 
 
 def _tables(
-    file: BinaryIO,
+    file: BinaryIO | Pieces,
     source: str,
     columns: list[str],
     wanted: list[str],
     delimiter: str,
     rows: _RowNumbers,
 ) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a file as text."""
+    """Read the rows of a file as text, of a pipe in pieces."""
+    yield from _piece(file, source, columns, wanted, delimiter, rows)
+    while isinstance(file, Pieces) and file.next_piece():
+        rows.restart()
+        yield from _piece(file, source, columns, wanted, delimiter, rows)
+
+
+def _piece(
+    file: BinaryIO | Pieces,
+    source: str,
+    columns: list[str],
+    wanted: list[str],
+    delimiter: str,
+    rows: _RowNumbers,
+) -> Iterator[pa.RecordBatch]:
     try:
         yield from pyarrow.csv.open_csv(
             file,

@@ -52,7 +52,9 @@ def lines_of(module: str) -> Read:
 
 def _csv(delimiter: str) -> Read:
     def read(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") -> Iterator["Parsed"]:
-        csv = import_module(f"{_HERE}.csv")
+        csv, pipes = import_module(f"{_HERE}.csv"), import_module("dwindle.data.pipes")
+        if options.live and source.clock is not None:
+            source = source._replace(file=pipes.Pieces(source.file, source.clock))
         return _located(
             source,
             csv.batches(source.file, source.name, options, options.delimiter or delimiter, kinds),
