@@ -203,7 +203,7 @@ def test_a_threshold_that_means_nothing_is_refused(rare, tmp_path):
     dwindle("train", rare / "train.vw", "-m", tmp_path / "m", "--loss", "hinge", "-q")
     done = dwindle("evaluate", tmp_path / "m", rare / "test.vw", "--threshold", 0.2, check=False)
     assert done.returncode == 2
-    assert b"a threshold needs a model with probabilities" in done.stderr
+    assert b"a threshold needs a model of two classes with probabilities" in done.stderr
 
 
 def test_predictions_come_in_order_up_to_the_line_that_cannot_be_read(tmp_path):

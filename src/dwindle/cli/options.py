@@ -94,6 +94,10 @@ allow_unknown = click.option(
     "--allow-unknown", is_flag=True,
     help="Go on even if the model knows none of the columns or features.",
 )  # fmt: skip
+id_column = click.option(
+    "--id-column", metavar="NAME",
+    help="Column whose cells name the rows of a table, instead of tags.",
+)  # fmt: skip
 threshold = click.option(
     "--threshold", type=float, default=0.5, show_default=True, metavar="P",
     help="With two classes: positive is what has a probability above P.",
@@ -177,6 +181,7 @@ def reading(settings: dict[str, Any]) -> Any:
         format=settings.pop("format_"),
         label_column=settings.pop("label_column", "label"),
         weight_column=settings.pop("weight_column", None),
+        id_column=settings.pop("id_column", None),
         interactions=tuple(products),
         columns=_columns(settings),
         allow_unknown=settings.pop("allow_unknown", None),

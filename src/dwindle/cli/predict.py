@@ -1,6 +1,7 @@
 """``dwindle predict``: the command of `Model.predict` over a stream."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -8,16 +9,28 @@ import click
 from dwindle._base.errors import SettingError
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, data, reading
+from dwindle.cli.options import allow_unknown, data, id_column, reading, threshold
 from dwindle.cli.output import written_to
 from dwindle.cli.report import Watching, screen
+
+TABLES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @click.command(name="predict")
 @click.argument("model")
 @data
 @allow_unknown
-@click.option("--output", "-o", default="-", help="File to write; - is standard output.")
+@click.option(
+    "--output",
+    "-o",
+    default="-",
+    help="File to write: a table if it ends in .csv, .parquet or .jsonl; - is standard output.",
+)
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "csv", "jsonl", "parquet"]),
+    help="Lines of text, or a table.  [default: by the extension of the output]",
+)
 @click.option(
     "--proba",
     is_flag=True,
@@ -29,41 +42,97 @@ from dwindle.cli.report import Watching, screen
     help="Print the class, as labelled in the data; several classes need not be told.",
 )
 @click.option("--tags", is_flag=True, help="Append the example's tag to each line.")
+@id_column
+@threshold
 @one_line_errors
-def command(
-    model: str, *, output: str, proba: bool, label: bool, tags: bool, **settings: Any
-) -> None:
+def command(model: str, *, output: str, output_format: str | None, **settings: Any) -> None:
     """Print one prediction a line for the examples of DATA, in their order.
 
     It is the score, or of several classes the class. With --proba there is a number for each of
-    several classes, in the order in which `dwindle inspect` lists them.
+    several classes, in the order in which `dwindle inspect` lists them. A table has a column for
+    each: id, score, probability and label, or the prediction of a number.
+
+    Lines that come slowly through a pipe are answered one by one.
 
     \b
     Example:
       dwindle predict ads.parquet test.vw --proba
+      dwindle predict ads.parquet test.vw --output scores.csv
     """
     from dwindle._base.files import check_apart
+    from dwindle.data.compression import compressed, split_extension
     from dwindle.data.sources import sources
+
+    paths = sources(settings.pop("data"))
+    if output != "-":
+        check_apart(output, [model, *paths])
+    extension, compression = split_extension(output)
+    form = output_format or TABLES.get(extension, "text")
+    with screen(bar=output != "-") as shown:
+        how: dict[str, Any] = {
+            "threshold": settings.pop("threshold"),
+            "skip_bad": settings.pop("skip_bad"),
+            "observer": Watching(shown),
+        }
+        predicting = _lines if form == "text" else _rows
+        write = predicting(model, paths, settings, how, form)
+        with written_to(output) as file, compressed(compression, file) as out:
+            skipped = write(out)
+    if skipped:
+        click.echo(f"dwindle: skipped {counted(skipped, 'bad line')}", err=True)
+
+
+def _lines(
+    model: str, paths: Any, options: dict[str, Any], how: dict[str, Any], _form: str
+) -> Callable[[Any], int]:
+    """Return what writes predictions line by line; it returns how many lines were skipped."""
     from dwindle.runs.predict import predict
 
-    paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
+    proba, label = options.pop("proba"), options.pop("label")
     if proba and label:
         raise SettingError("--proba and --label exclude each other: give one of them")
     kind = "probability" if proba else "label" if label else None
-    skipped = 0
-    if output != "-":
-        check_apart(output, [model, *sources(paths)])
-    with screen(bar=output != "-") as shown:
-        parts = predict(
-            model, paths, reading(settings), kind=kind, skip_bad=skip_bad, observer=Watching(shown)
-        )
-        with written_to(output) as out:
+    tags = options.pop("tags") or options["id_column"] is not None
+    parts = predict(model, paths, reading(options), kind=kind, **how)
+
+    def write(out: Any) -> int:
+        skipped = 0
+        for part in parts:
+            skipped += part.skipped
+            out.write(text_of(part.prediction, part.tags if tags else None))
+            _answer(out)
+        return skipped
+
+    return write
+
+
+def _rows(
+    model: str, paths: Any, options: dict[str, Any], how: dict[str, Any], form: str
+) -> Callable[[Any], int]:
+    """Return what writes a table; it returns how many lines were skipped."""
+    from dwindle.runs.prediction_table import WRITERS, predict_table
+
+    for name in ("proba", "label", "tags"):
+        if options.pop(name):
+            raise SettingError(f"--{name} is for lines of text: a table has a column for each")
+    parts = predict_table(model, paths, reading(options), **how)
+
+    def write(out: Any) -> int:
+        skipped = 0
+        with WRITERS[form](out) as add:
             for part in parts:
                 skipped += part.skipped
-                out.write(text_of(part.prediction, part.tags if tags else None))
-                out.flush()  # who sends lines one by one waits for the answer
-    if skipped:
-        click.echo(f"dwindle: skipped {counted(skipped, 'bad line')}", err=True)
+                add(part.table)
+                _answer(out)
+        return skipped
+
+    return write
+
+
+def _answer(out: Any) -> None:
+    """Hand on what is written: who sends lines one by one waits for the answer."""
+    if out is sys.stdout.buffer:
+        out.flush()
 
 
 def text_of(prediction: Any, tags: Sequence[str] | None) -> Any:

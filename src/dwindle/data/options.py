@@ -22,6 +22,9 @@ class ReadOptions:
     format: str | None = None
     label_column: str | None = "label"
     weight_column: str | None = None
+    id_column: str | None = (
+        None  # whose cells name the rows; it is a feature only if learned as one
+    )
     labelled: bool = True  # False: tables may lack the label and weight columns
     interactions: tuple[tuple[str, ...], ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)

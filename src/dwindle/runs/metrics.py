@@ -61,8 +61,8 @@ class Predicted:
 
     @cached_property
     def told(self) -> NDArray[np.bool_]:
-        """Which examples are told to be positive; a score of 0 is not."""
-        return self.score > 0 if self.threshold == HALF else self.mean > self.threshold
+        """Which examples are told to be positive."""
+        return is_positive(self.loss, self.score, self.threshold)
 
     @cached_property
     def groups(self) -> Groups:
@@ -90,6 +90,11 @@ class Predicted:
     def average(self, values: Any) -> float:
         """Average values by weight."""
         return float(np.average(values, weights=self.weight))
+
+
+def is_positive(loss: Any, score: Numbers, threshold: float) -> NDArray[np.bool_]:
+    """Tell which probabilities are above the threshold; by default, which scores are above 0."""
+    return score > 0 if threshold == HALF else np.asarray(link(loss, score)) > threshold
 
 
 def _loss(found: Predicted) -> float:
@@ -270,8 +275,9 @@ def check_threshold(threshold: float, loss: Any) -> None:
     if not 0.0 <= threshold <= 1.0:
         raise SettingError(f"threshold must be a probability, from 0 to 1, got {threshold}")
     if threshold != HALF and not has_probabilities(loss):
+        name = "several classes" if loss is None else type(loss).__name__
         raise SettingError(
-            f"a threshold needs a model with probabilities, as Logistic; not {type(loss).__name__}"
+            f"a threshold needs a model of two classes with probabilities, as Logistic; not {name}"
         )
 
 

@@ -19,6 +19,7 @@ from dwindle.data.stream import read
 from dwindle.features.names import shown
 from dwindle.model.classes import ClassModels, class_log_probabilities, load_model
 from dwindle.model.model import Model
+from dwindle.runs.metrics import HALF, check_threshold, is_positive
 from dwindle.runs.observer import Observer
 
 EXPECTED = 10  # features that a model should know before it is said that it knows none
@@ -41,6 +42,7 @@ def predict(
     reading: ReadOptions | None = None,
     *,
     kind: str | None = None,
+    threshold: float = HALF,
     skip_bad: bool = False,
     observer: Observer | None = None,
 ) -> Iterator[Predictions]:
@@ -48,18 +50,19 @@ def predict(
 
     ``kind`` is "score", before any link; "probability" of the positive class; or "label". Of
     several classes it is the label unless something else is asked for: then there is a column for
-    each class.
+    each class. With two classes, the label is the positive one if its probability is above
+    ``threshold``.
     """
     trained = load_model(model)
     classes = None
     if isinstance(trained, ClassModels):
         kind = kind or "label"
         classes = None if kind == "label" else [*map(spelled_label, trained.classes)]
-    convert = _conversion(trained, kind or "score")
-    unlabelled = replace(as_trained(trained, reading), labelled=False, live=True)
+    convert = conversion(trained, kind or "score", threshold)
+    how = to_predict(trained, reading)
 
     def made() -> Iterator[Predictions]:
-        for parsed, prediction in predicted(trained, paths, unlabelled, observer or Observer()):
+        for parsed, prediction in predicted(trained, paths, how, observer or Observer()):
             skipped = parsed.n_bad(skip_bad=skip_bad)
             yield Predictions(convert(prediction), parsed.tags, skipped, classes)
 
@@ -108,7 +111,14 @@ def as_trained(model: Model | ClassModels, reading: ReadOptions | None) -> ReadO
     return as_before(model.metadata["reading"], how) if "reading" in model.metadata else how
 
 
-def _conversion(model: Model | ClassModels, kind: str) -> Callable[[Scores], Scores]:
+def to_predict(model: Model | ClassModels, reading: ReadOptions | None) -> ReadOptions:
+    """Read as for training, but without labels, and lines of a slow pipe as they come."""
+    return replace(as_trained(model, reading), labelled=False, live=True)
+
+
+def conversion(
+    model: Model | ClassModels, kind: str, threshold: float = HALF
+) -> Callable[[Scores], Scores]:
     """Return what turns scores into the kind of prediction that is asked for."""
     if kind not in {"score", "probability", "label"}:
         raise SettingError(f"kind must be score, probability or label, got {kind!r}")
@@ -125,8 +135,10 @@ def _conversion(model: Model | ClassModels, kind: str) -> Callable[[Scores], Sco
         return lambda p: np.asarray(link(model.loss, p))
     if not is_classification(model.loss):
         raise DataError(f"labels need a model of classes, not one trained with {name}")
+    check_threshold(threshold, None if isinstance(model, ClassModels) else model.loss)
     if isinstance(model, ClassModels):
         classes = np.array(model.classes)
         return lambda p: classes[p.argmax(axis=1)]
     spelt = {sign: label for label, sign in Labels.in_metadata(model.metadata).target.items()}
-    return lambda p: np.where(p > 0, spelt.get(1.0, 1.0), spelt.get(-1.0, -1.0))
+    labels = spelt.get(1.0, 1.0), spelt.get(-1.0, -1.0)
+    return lambda p: np.where(is_positive(model.loss, p, threshold), *labels)

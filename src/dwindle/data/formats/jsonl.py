@@ -104,7 +104,7 @@ def _read(
     parsed = lines.read(rows, np.array(list(tag), np.int64))
     return parsed._replace(
         bad=sorted(parsed.bad + bad, key=lambda fault: fault.line),
-        tags=[tag[line] for line in parsed.line.tolist()] if any(tag.values()) else None,
+        tags=[tag[line] for line in parsed.line.tolist()] if any(tag.values()) else parsed.tags,
         source=block.source,
         end=block.end,
     )

@@ -34,15 +34,16 @@ MOST_ROWS = 1 << 16  # in a batch, to bound the memory it takes
 
 
 class Roles(NamedTuple):
-    """Which columns of a table are the label, the weight and the features."""
+    """Which columns of a table are the label, the weight, the features and the names of rows."""
 
     label: str | None
     weight: str | None
     features: list[str]
+    id: str | None = None
 
     def wanted(self, columns: Sequence[str]) -> list[str]:
         """List the columns to read, in the order of the table."""
-        wanted = {self.label, self.weight, *self.features}
+        wanted = {self.label, self.weight, self.id, *self.features}
         return [name for name in columns if name in wanted]
 
 
@@ -58,8 +59,9 @@ def roles(columns: Sequence[str], source: str, options: ReadOptions, kinds: Colu
         name if options.labelled or name in columns else None
         for name in (options.label_column, options.weight_column)
     )
-    features = kinds.features(columns, source, {options.label_column, options.weight_column})
+    features = kinds.features(columns, source, _apart(options, kinds))
     wanted: list[tuple[str, str | None]] = [("the label", label), ("the weight", weight)]
+    wanted.append(("the names of rows", options.id_column))
     if kinds.remembered is None:
         wanted += [("an interaction", name) for names in options.interactions for name in names]
     headless = any(is_number(name.encode()) for name in columns)
@@ -79,7 +81,14 @@ def roles(columns: Sequence[str], source: str, options: ReadOptions, kinds: Colu
                     f"which is {why}: interactions are of features"
                 )
     kinds.seen(columns)
-    return Roles(label, weight, features)
+    return Roles(label, weight, features, options.id_column)
+
+
+def _apart(options: ReadOptions, kinds: ColumnKinds) -> set[str | None]:
+    """Name the columns that are no features; one that names rows may be one if it was learned."""
+    known = None if kinds.remembered is None else kinds.remembered.kind(options.id_column or "")
+    names = {options.id_column} if known in {None, Kind.DROP} else set()
+    return {options.label_column, options.weight_column, *names}
 
 
 class _Features(NamedTuple):
@@ -159,7 +168,11 @@ class WideTable:
         vocabulary = Vocabulary(text_of_strings(every), key, group, features)
         known = {int(line[i]): message for i, message in wrong.items()}
         parsed = finished(rows, vocabulary, self._source, known, self._options.interactions)
-        return parsed._replace(label_names=label_names)
+        tags = None
+        if self.role.id is not None:
+            every_tag = _tags(table.column(self.role.id))
+            tags = [every_tag[i] for i in np.flatnonzero(np.isin(line, parsed.line))]
+        return parsed._replace(label_names=label_names, tags=tags)
 
     def categories(self, table: pa.RecordBatch) -> list[str]:
         """Decide what these columns are by their first rows; leave out texts and dates."""
@@ -330,3 +343,8 @@ def _distinct(
         for i in np.flatnonzero(nul.to_numpy(zero_copy_only=False)[code] & present):
             faults.setdefault(int(i), f"column {name!r} holds a NUL character: remove it")
     return distinct, code, present
+
+
+def _tags(column: pa.Array) -> list[str]:
+    """Spell the cells of a column that names the rows; a missing one is empty."""
+    return ["" if cell is None else str(cell) for cell in column.to_pylist()]
