@@ -27,7 +27,7 @@ SECTIONS = {
     "Data": (
         *("format_", "delimiter", "header", "label_column", "weight_column", "interactions"),
         *("categorical", "numeric", "text", "ngrams", "counts", "drop"),
-        *("skip_bad", "allow_unknown", "threads"),
+        *("shuffle", "seed", "skip_bad", "allow_unknown", "threads"),
     ),
 }
 

@@ -18,6 +18,7 @@ EVICTED = {  # what a budget came to
     "gravity": "would have removed the features that were evicted last",
     "absence": "steps unseen, per sighting and unit of squared gradient, led to eviction",
 }
+WORSE = "worse than the best constant: try another --learning-rate or less --gravity"
 
 
 class Screen(Protocol):
@@ -191,6 +192,8 @@ class Report(Observer):
         if s.skipped:
             lines.append(f"skipped       {counted(s.skipped, 'bad line')}, such as")
             lines += [f"              {line}" for line in s.bad_lines]
+        if s.worse_than_constant:
+            lines.append(click.style(WORSE, fg="red"))
         click.echo("\n".join(lines), err=True)
 
 

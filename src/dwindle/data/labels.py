@@ -263,7 +263,7 @@ class Labels:
         if value == 2.0 and self.target == {1.0: 1.0}:
             advice = "1 alone was taken for the positive class: put an example of 2 near the top"
         raise DataError(
-            f"{parsed.source}:{parsed.line[first[value]]}: expected a label of two classes "
+            f"{parsed.place(first[value])}: expected a label of two classes "
             f"({known}), got {value:g} ({advice})"
         )
 

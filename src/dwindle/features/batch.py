@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.features.keys import LARGEST, key_of
-from dwindle.features.names import NamesView
+from dwindle.features.names import ChainedNames, NamesView
 from dwindle.features.offsets import offsets
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -142,6 +142,42 @@ class Batch(NamedTuple):
         batch = cls(starts, keys, values, base=bases, names=names)
         batch = batch if clean or np.all(values) else batch._without_zeros()
         return batch.labelled(label, importance)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Batch"]) -> "Batch":
+        """Make one batch of several, in order.
+
+        >>> one = Batch.from_dicts([{"a": 1}, {"b": 2}], [1, -1])
+        >>> Batch.joined([one, one]).start.tolist(), Batch.joined([one, one]).names[3]
+        ([0, 1, 2, 3, 4], 'b')
+        """
+        if len(parts) == 1:
+            return parts[0]
+
+        def column(name: str, usual: float) -> NDArray[np.float32] | None:
+            found = [getattr(part, name) for part in parts]
+            if all(each is None for each in found):
+                return None
+            some = zip(parts, found, strict=True)
+            missing = np.float32(usual)
+            return np.concatenate(
+                [np.full(p.n_examples, missing) if each is None else each for p, each in some]
+            )
+
+        names: Sequence[str] | None = None
+        if any(part.names is not None for part in parts):
+            names = ChainedNames(
+                [[*map(str, p.key.tolist())] if p.names is None else p.names for p in parts]
+            )
+        return cls(
+            offsets(np.concatenate([np.diff(part.start) for part in parts])),
+            np.concatenate([part.key for part in parts]),
+            np.concatenate([part.x for part in parts]),
+            column("label", 0.0),
+            column("importance", 1.0),
+            column("base", 0.0),
+            names,
+        )
 
     def labelled(self, label: ArrayLike | None, importance: ArrayLike | None = None) -> "Batch":
         """Return the same examples with these labels and importances."""

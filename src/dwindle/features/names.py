@@ -89,6 +89,34 @@ class NamesView(FeatureNames):
         return spelled(self._names, places)
 
 
+class ChainedNames(FeatureNames):
+    """The names of several sequences, one after the other.
+
+    >>> ChainedNames([["a", "b"], Text.of(["c"])])[1:] == ["b", "c"]
+    True
+    """
+
+    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
+        self._parts = parts
+        self._bound = offsets([len(part) for part in parts])
+
+    def __len__(self) -> int:
+        return int(self._bound[-1])
+
+    def spelled(self, where: NDArray[np.int64]) -> Spelled:
+        """Spell the names at these places, part by part."""
+        part = np.searchsorted(self._bound, where, side="right") - 1
+        begin, size = np.empty(len(where), np.int64), np.empty(len(where), np.int64)
+        texts, done = [np.empty(0, np.uint8)], 0
+        for k in np.unique(part).tolist():
+            of_it = part == k
+            bound, text = spelled(self._parts[k], where[of_it] - self._bound[k])
+            begin[of_it], size[of_it] = done + bound[:-1], np.diff(bound)
+            texts.append(text)
+            done += len(text)
+        return cut(np.concatenate(texts), begin, size)
+
+
 class Text(FeatureNames):
     """Names that stand one after another in one text.
 

@@ -83,9 +83,8 @@ def after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]
         if not (n or n_bad):
             yield item
             continue
-        rest = item.batch.rows(n, item.batch.n_examples)
-        left = item._replace(batch=rest, line=item.line[n:], bad=item.bad[n_bad:])
-        if rest.n_examples or left.bad:
+        left = item.rows(n, item.batch.n_examples)._replace(bad=item.bad[n_bad:])
+        if left.batch.n_examples or left.bad:
             yield left
     if examples:
         raise DataError(

@@ -39,7 +39,7 @@ class ClassProgress(Progress):
             )
         self.total = sum(self._totals)
         self.right += float(importance[prediction.argmax(axis=1) == label].sum(dtype=np.float64))
-        self.labels.add(label, importance)
+        self._note(label, importance)
 
     @property
     def accuracy(self) -> float:

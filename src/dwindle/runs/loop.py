@@ -33,12 +33,14 @@ class Best:
     loss: float = math.nan
     auc: float = math.nan
     since: int = 0
+    constant_loss: float = math.nan  # of the best constant there
 
-    def after(self, number: int, loss: float, auc: float) -> Pass:
+    def after(self, number: int, loss: float, auc: float, constant_loss: float = math.nan) -> Pass:
         """Record a pass; it is better only if its loss is smaller."""
         best = self.number == 0 or loss < self.loss
         if best:
             self.number, self.loss, self.auc, self.since = number, loss, auc, 0
+            self.constant_loss = constant_loss
         else:
             self.since += 1
         return Pass(number, loss, auc, best)

@@ -11,6 +11,7 @@ from dwindle.algorithm.losses import is_classification
 from dwindle.engine import kernels
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
+from dwindle.runs.label_order import LabelOrder
 
 BINS = 2**16
 FEW = 2  # labels that are counted without sorting
@@ -126,6 +127,7 @@ class Progress:
         ranks = is_classification(loss) if ranks is None else ranks
         self.ranking = Ranking() if ranks else None
         self.labels = LabelCounts()
+        self.order = LabelOrder()
         self.examples = 0
         self.feature_count = 0
         self.skipped = 0
@@ -160,7 +162,12 @@ class Progress:
         self.total, self.weight = self._tally(
             self.loss, prediction, label, importance, self.total, self.weight, count
         )
+        self._note(label, importance)
+
+    def _note(self, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
+        """Note the labels of the next examples."""
         self.labels.add(label, importance)
+        self.order.add(label, importance)
 
     @property
     def mean_loss(self) -> float:
@@ -206,6 +213,7 @@ class Progress:
             "weight": self.weight,
             "since": list(self._since),
             "labels": list(self.labels.weight.items()),
+            "order": self.order.state(),
             "ranking": ranks,
         }
 
@@ -215,6 +223,7 @@ class Progress:
         self.skipped, self.total, self.weight = state["skipped"], state["total"], state["weight"]
         self._since = (state["since"][0], state["since"][1])
         self.labels = LabelCounts({float(y): float(w) for y, w in state["labels"]})
+        self.order = LabelOrder(*state.get("order", ()))
         if self.ranking is not None:
             self.ranking = Ranking(_unpacked(state["ranking"], np.float64).reshape(2, BINS).copy())
 

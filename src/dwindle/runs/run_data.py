@@ -121,8 +121,8 @@ class Holdout:
             raise self.empty()
         return bad
 
-    def measure(self, learner: Learner | OneVsRest, labels: Labels) -> tuple[float, float]:
-        """Return the mean loss, by importance, and for two classes the AUC, else nan.
+    def measure(self, learner: Learner | OneVsRest, labels: Labels) -> tuple[float, float, float]:
+        """Return the mean loss, the AUC (nan unless two classes), and the best constant's loss.
 
         Labels mean what they mean in training.
         """
@@ -136,7 +136,8 @@ class Holdout:
         if progress.weight == 0:
             raise self.empty()
         loss = progress.mean_loss
-        return math.inf if math.isnan(loss) else loss, progress.auc
+        constant = progress.best_constant_loss()
+        return math.inf if math.isnan(loss) else loss, progress.auc, constant
 
     def empty(self) -> DataError:
         """Say that there is nothing to measure on."""

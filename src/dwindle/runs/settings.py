@@ -118,6 +118,14 @@ class TrainSettings(RunSettings):
         kind=interval,
         metavar="60s|N",
     )  # is asked with the seconds and examples since the last one
+    shuffle: int | None = option(
+        None,
+        "Shuffle the examples within windows of N, which are kept in memory; in each pass anew.",
+        kind=int,
+        least=2,
+        metavar="N",
+    )
+    seed: int = option(0, "With --shuffle: another seed is another order.", kind=int, least=0)
     save_state: bool = option(
         False,
         "Keep the learner's state in the model file, so that --start-from goes on exactly.",

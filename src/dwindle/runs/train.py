@@ -13,11 +13,13 @@ from typing import Any
 from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
+from dwindle._base.text import counted
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels, balanced
 from dwindle.data.options import ReadOptions, as_before, kept_reading
+from dwindle.data.shuffle import shuffled
 from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
@@ -30,15 +32,22 @@ from dwindle.runs.build import make_learners, settings_of_learner
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
-from dwindle.runs.progress import Figures
+from dwindle.runs.progress import Figures, Progress
 from dwindle.runs.progress_table import Row, cut
 from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import BALANCED, TrainSettings, complete
 from dwindle.runs.start import continued
 
+# Settings that do nothing without another, and what to say then.
+NEEDED = {
+    "patience": ("holdout", "say --holdout 10, for every tenth example, or --holdout FILE"),
+    "seed": ("shuffle", "say --shuffle 100000, for windows of so many examples"),
+}
+WORSE = 1.01  # times the loss of the best constant, which is known only in hindsight
+IN_MEMORY = 10**7  # examples that --shuffle is advised for
 SHOWN = 3  # bad lines quoted in a summary
 # Settings that must be as they were when a run is resumed.
-RESUMED = ("passes", "cooldown", "holdout", "patience", "class_weight")
+RESUMED = ("passes", "cooldown", "holdout", "patience", "class_weight", "shuffle", "seed")
 REMEMBERED = ("keep", "skip_bad", "save_state")  # settings that may be others then
 
 
@@ -65,6 +74,7 @@ class Summary:
     bad_lines: list[str] = field(default_factory=list)
     classes: list[float | str] = field(default_factory=list)  # if there are several
     accuracy: float = math.nan  # of several classes
+    worse_than_constant: bool = False  # on the holdout if there is one, else in the last pass
     passes: int = 1  # that were made
     last_pass_loss: float | None = None  # while learning again; None if there was one pass only
     last_pass_auc: float | None = None
@@ -111,11 +121,9 @@ def train(
         start = load_model(start_from)
         settings = continued(settings, start_from, start, given)
     settings.check()
-    if settings.holdout is None and "patience" in (given or ()):
-        raise SettingError(
-            f"patience {settings.patience} needs a holdout, on which passes are compared: "
-            "say --holdout 10, for every tenth example, or --holdout FILE"
-        )
+    for name, (other, advice) in NEEDED.items():
+        if name in (given or ()) and getattr(settings, other) is None:
+            raise SettingError(f"--{name} does nothing without --{other}: {advice}")
     files = sources(paths)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
     run = _Run(files, target, settings, data, observer, start_from)
@@ -237,7 +245,10 @@ class _Run(checkpoint.Reached):
     def _examples(self, more: bool) -> Iterator[Parsed]:
         """Yield what is left of a pass, from where the run, or an earlier one, stands."""
         self._tell_position(0)
-        return checkpoint.after(self.data.learned(more), self.done_in_pass, self.bad_in_pass)
+        parsed, window = self.data.learned(more), self.settings.shuffle
+        if window is not None:
+            parsed = shuffled(parsed, window, (self.settings.seed, self.pass_number))
+        return checkpoint.after(parsed, self.done_in_pass, self.bad_in_pass)
 
     def _step(self, parsed: Parsed) -> None:
         """Learn from a batch; write a checkpoint if it is time, or if the run is to stop."""
@@ -282,12 +293,26 @@ class _Run(checkpoint.Reached):
                 self._row()
             self.worker.wait()
             self.last = self.progress.next_pass()
-            self.first = self.first or self.last
+            if self.first is None:
+                self.first = self.last
+                self._warn_of_order(self.progress)
         self.pass_number += 1
         self.skipped_before += self.bad_in_pass
         self.done_in_pass = self.bad_in_pass = 0
         if self.learner is not None:
             self.learner.next_pass()
+
+    def _warn_of_order(self, progress: Progress) -> None:
+        """Say so if the labels came sorted."""
+        order, weight = progress.order, progress.labels.weight
+        if order.is_sorted(weight):
+            n, changes = progress.examples, counted(order.changes, "time")
+            shuffle = f", or train with --shuffle {n}" if n <= IN_MEMORY else ""
+            self.note(
+                f"labels come sorted, or in long runs: they change {changes} in {n:,} "
+                f"examples, in a random order some {order.usual(weight):,.0f} times; what "
+                f"was learned first is forgotten: shuffle the data{shuffle}"
+            )
 
     def _measure_pass(self) -> None:
         """Measure on the holdout, if there is one, and keep the model if it is the best so far."""
@@ -377,7 +402,7 @@ class _Run(checkpoint.Reached):
         if fault is not None:
             raise UnwritableError(f"{fault}: the model is in {place} instead")
         self.checkpoint.unlink(missing_ok=True)
-        seconds = time.monotonic() - self.begin
+        seconds, constant = time.monotonic() - self.begin, progress.best_constant_loss()
         return Summary(
             examples=first.examples,
             feature_count=progress.feature_count,
@@ -385,7 +410,7 @@ class _Run(checkpoint.Reached):
             peak_live=learner.peak_live,
             kept=len(model),
             loss=first.loss,
-            best_constant_loss=progress.best_constant_loss(),
+            best_constant_loss=constant,
             auc=first.auc,
             seconds=seconds,
             examples_per_second=(progress.examples - self._before) / max(seconds, 1e-9),
@@ -399,6 +424,7 @@ class _Run(checkpoint.Reached):
             eviction_report=learner.eviction_report() if learner.max_live else {},
             bad_lines=self.bad_lines,
             passes=self.pass_number,
+            worse_than_constant=self._is_worse(constant),
             **self._last_pass(),
             best_pass=self.best.number or None,
             **self._measured(),
@@ -440,6 +466,13 @@ class _Run(checkpoint.Reached):
             | self._measured()
         )
 
+    def _is_worse(self, constant: float) -> bool:
+        """Whether a constant would have been better: on the holdout, or else in the last pass."""
+        assert self.last is not None
+        if self.best.number:
+            return self.best.loss > WORSE * self.best.constant_loss
+        return self.last.loss > WORSE * constant
+
     def _last_pass(self) -> dict[str, Any]:
         """Gather the figures of the last pass, if it was not the first."""
         if self.last is None or self.pass_number == 1:
@@ -477,7 +510,7 @@ class _Run(checkpoint.Reached):
             self.checkpoint,
             make_learners(self.settings, learner.loss, n).settings() | fixed,
             learner.settings()
-            | {name: metadata.get(name) for name in fixed}
+            | {name: metadata[name] for name in fixed if name in metadata}
             | {"reading": kept_reading(as_before(metadata["reading"], ReadOptions()))},
         )
         named = self.labels.classes

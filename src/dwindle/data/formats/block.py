@@ -1,7 +1,7 @@
 """Blocks of text, which go into a parser, and parsed examples, which come out."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,21 @@ class Parsed(NamedTuple):
     source: str = ""  # where the lines are
     end: int = 0  # bytes read by its end: `stream.read` adds up those of all sources
     label_names: Sequence[str] | None = None  # if labels are text: what the labels number
+    sources: NDArray[Any] | None = None  # of each example, if they are from several
 
     def place(self, i: int) -> str:
         """Say where example i is, for messages."""
-        return f"{self.source}:{self.line[i]}"
+        return f"{self.source if self.sources is None else self.sources[i]}:{self.line[i]}"
+
+    def rows(self, first: int, last: int) -> "Parsed":
+        """Return the examples from ``first`` to before ``last``, with all bad lines."""
+        some = slice(first, last)
+        return self._replace(
+            batch=self.batch.rows(first, last),
+            line=self.line[some],
+            tags=None if self.tags is None else self.tags[some],
+            sources=None if self.sources is None else self.sources[some],
+        )
 
     def label(self, i: int) -> str | float:
         """Return the label of example i as it is written, for messages."""
