@@ -40,7 +40,7 @@ In Python the same functions are `dwindle.train`, `tune`, `predict`, `evaluate`,
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples and at the end of each pass.
 Every figure in it is measured before learning from the example: *loss* is the mean of this pass so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.
-With several passes, only the first predicts examples that it has never seen. The summary therefore gives loss and AUC of the first pass, shows the last pass apart (*while learning*), and the holdout if there is one: that is the figure to trust. A red line at the end says if the model is worse than the best constant prediction: on the holdout, or else in the last pass.
+With several passes, only the first predicts examples that it has never seen. The summary therefore gives loss and AUC of the first pass, shows the last pass apart (*while learning*), and the holdout if there is one: that is the figure to trust. A red line at the end says if the model is worse than the best constant prediction: on the holdout, or else in the later half of the last pass.
 """
 
 

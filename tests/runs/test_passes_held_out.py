@@ -135,7 +135,7 @@ def test_passes_are_told_on_the_terminal_and_as_json(noise, tmp_path):
             "held.vw",
             "1 | x\n0 | x\n",
             "held.vw:2: expected a label of two classes (-1 and 1), got 0 "
-            "(say --loss squared to learn numbers)",
+            "(say --loss squared to learn numbers, or name all classes with --classes)",
         ),
     ],
 )

@@ -117,6 +117,7 @@ class Figures(NamedTuple):
     loss: float
     auc: float
     accuracy: float = float("nan")  # of several classes
+    late_loss: float = float("nan")  # of the later half or more of the pass
 
 
 class Progress:
@@ -132,7 +133,7 @@ class Progress:
         self.feature_count = 0
         self.skipped = 0
         self.total, self.weight = 0.0, 0.0  # of the losses, and of the examples they are of
-        self._since = (0.0, 0.0)
+        self._marks = [(0.0, 0.0)]  # what these were at the last rows of the table, up to three
         self._tally = kernels.tally.of(loss)
 
     def add(
@@ -190,16 +191,21 @@ class Progress:
 
     def next_pass(self) -> Figures:
         """Begin to measure anew, for the next pass; return the figures of this one."""
-        figures = Figures(self.examples, self.weight, self.mean_loss, self.auc, self.accuracy)
-        self.total, self.weight, self._since = 0.0, 0.0, (0.0, 0.0)
+        late = self._since(self._marks[0])
+        figures = Figures(self.examples, self.weight, self.mean_loss, self.auc, self.accuracy, late)
+        self.total, self.weight, self._marks = 0.0, 0.0, [(0.0, 0.0)]
         if self.ranking is not None:
             self.ranking = Ranking()
         return figures
 
     def since_last(self) -> float:
         """Return the mean loss since the last call."""
-        total, weight = self.total - self._since[0], self.weight - self._since[1]
-        self._since = (self.total, self.weight)
+        found = self._since(self._marks[-1])
+        self._marks = [*self._marks[-2:], (self.total, self.weight)]
+        return found
+
+    def _since(self, mark: tuple[float, float]) -> float:
+        total, weight = self.total - mark[0], self.weight - mark[1]
         return total / weight if weight else float("nan")
 
     def state(self) -> dict[str, Any]:
@@ -211,7 +217,7 @@ class Progress:
             "skipped": self.skipped,
             "total": self.total,
             "weight": self.weight,
-            "since": list(self._since),
+            "marks": self._marks,
             "labels": list(self.labels.weight.items()),
             "order": self.order.state(),
             "ranking": ranks,
@@ -221,7 +227,8 @@ class Progress:
         """Go on from `state`."""
         self.examples, self.feature_count = state["examples"], state["feature_count"]
         self.skipped, self.total, self.weight = state["skipped"], state["total"], state["weight"]
-        self._since = (state["since"][0], state["since"][1])
+        marks = state.get("marks") or [state["since"]]  # of an earlier version
+        self._marks = [(total, weight) for total, weight in marks]
         self.labels = LabelCounts({float(y): float(w) for y, w in state["labels"]})
         self.order = LabelOrder(*state.get("order", ()))
         if self.ranking is not None:

@@ -74,7 +74,7 @@ class Summary:
     bad_lines: list[str] = field(default_factory=list)
     classes: list[float | str] = field(default_factory=list)  # if there are several
     accuracy: float = math.nan  # of several classes
-    worse_than_constant: bool = False  # on the holdout if there is one, else in the last pass
+    worse_than_constant: bool = False  # on the holdout, else in the later half of the last pass
     passes: int = 1  # that were made
     last_pass_loss: float | None = None  # while learning again; None if there was one pass only
     last_pass_auc: float | None = None
@@ -467,11 +467,11 @@ class _Run(checkpoint.Reached):
         )
 
     def _is_worse(self, constant: float) -> bool:
-        """Whether a constant would have been better: on the holdout, or else in the last pass."""
+        """Whether a constant is better: on the holdout, else in the later half of the last pass."""
         assert self.last is not None
         if self.best.number:
             return self.best.loss > WORSE * self.best.constant_loss
-        return self.last.loss > WORSE * constant
+        return self.last.late_loss > WORSE * constant
 
     def _last_pass(self) -> dict[str, Any]:
         """Gather the figures of the last pass, if it was not the first."""
