@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
-from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable, index_columns
+from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable, index_columns, rows_at_once
 from dwindle.data.options import ReadOptions
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
@@ -46,8 +46,9 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
     first, size = 1, Path(path).stat().st_size
     for rows, share in read(wanted, table):
         end = int(share * size)
-        for begin in range(0, rows.num_rows, MOST_ROWS):
-            part = rows[begin : begin + MOST_ROWS]
+        step = rows_at_once(rows)
+        for begin in range(0, rows.num_rows, step):
+            part = rows[begin : begin + step]
             line = np.arange(first, first + part.num_rows)
             first += part.num_rows
             parsed = from_arrow(part, path, line) if table is None else table.read(part, line)

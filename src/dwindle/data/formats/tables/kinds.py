@@ -80,7 +80,7 @@ def kind_of_words(column: pa.Array, name: str) -> Guess:
     if are_dates(cells):
         return Guess(Kind.DATE, "all cells are ISO dates")
     n, n_distinct = len(cells), len(cells.unique())
-    n_words = pc.mean(pc.count_substring_regex(cells, r"\S+")).as_py() or 0.0
+    n_words = 1 + pc.mean(pc.count_substring(cells[: 10 * ENOUGH], " ")).as_py()
     if n_words >= WORDY and n_distinct >= MANY * n:
         why = f"{n_words:.0f} words in a cell, {n_distinct} of {n} cells distinct"
         note = (
