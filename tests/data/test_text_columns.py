@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dwindle import batch_of
+from dwindle import TruncatedGradientClassifier, batch_of, load
 from dwindle._base.errors import DataError
-from dwindle.data.formats.tables.wide import wide
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
 from helpers.commands import dwindle
@@ -131,8 +130,7 @@ def test_every_format_of_a_table_gives_the_same_features(tmp_path_factory, rows,
     folder, frame = tmp_path_factory.mktemp("same"), pd.DataFrame(rows)
     columns = {"body": "text", "when": "date"}
     how = {"columns": columns, "ngrams": ngrams, "counts": counts}
-    table = pa.RecordBatch.from_pandas(frame, preserve_index=False)
-    expected = rows_of(wide(table, "frame", ReadOptions(**how)).batch)
+    expected = rows_of(batch_of(frame, label="label", **how))
     for path in written(frame, folder):
         assert features(path, **how) == expected, path.suffix
     for row, found in zip(rows, expected, strict=True):
@@ -227,3 +225,20 @@ def test_a_column_of_strings_is_a_text_if_it_reads_like_one(tmp_path, values, ki
         said = json.loads(dwindle("inspect", "m.parquet", "--json", cwd=tmp_path).stdout)
         [column] = said["metadata"]["reading"]["schema"]
         assert column["kind"] == kind, path.suffix
+
+
+def test_an_estimator_learns_the_words_of_a_frame_and_its_file_scores_alike(tmp_path):
+    frame = mails(300)
+    model = TruncatedGradientClassifier(gravity=1e-3, ngrams=2, counts=True, shuffle=False)
+    with pytest.warns(UserWarning, match="taken as text"):
+        model.fit(frame[["text"]], frame["label"])
+    assert {"text^free", "text^meeting"} <= set(list(model.weights())[:10])
+    frame.to_csv(tmp_path / "mails.csv", index=False)
+    again = TruncatedGradientClassifier(gravity=1e-3, ngrams=2, counts=True)
+    with pytest.warns(UserWarning, match="taken as text"):
+        again.fit_file(tmp_path / "mails.csv")
+    assert again.weights() == model.weights()
+    model.save(tmp_path / "m.parquet")
+    one = pd.DataFrame({"text": ["Free money!", "lunch"]})
+    assert load(tmp_path / "m.parquet").predict_proba(one).tolist() == model.predict_proba(one).tolist()  # fmt: skip
+    assert model.explain({"text": "free money"}).prediction == model.decision_function(one[:1])[0]

@@ -19,14 +19,17 @@ def batch_of(
     label: str | None = None,
     weight: str | None = None,
     columns: Mapping[str, str] | None = None,
+    ngrams: int = 1,
+    counts: bool = False,
 ) -> Batch:
     """Make a batch of a data frame, with the features ``dwindle train`` finds in its Parquet file.
 
     A column of numbers or booleans is a feature, absent where it is 0 or missing. A column of
     strings or categories is the feature ``column=value`` of value 1, absent where it is empty or
-    missing. ``columns`` says of what kind a column is, by its name or a pattern: "number",
-    "category", "text", "date" or "drop". ``label`` and ``weight`` name the columns of labels and of
-    importance. An index is no column.
+    missing. Of a text, each run of up to ``ngrams`` words is a feature of value 1, or with
+    ``counts`` of how often it occurs. ``columns`` says of what kind a column is, by its name or a
+    pattern: "number", "category", "text", "date" or "drop". ``label`` and ``weight`` name the
+    columns of labels and of importance. An index is no column.
 
     >>> clicks = pa.table({"click": [1, -1], "hour": [9, None], "ad": ["shoes", "hats"]})
     >>> batch = batch_of(clicks, label="click")
@@ -35,7 +38,7 @@ def batch_of(
     >>> list(batch_of(clicks, label="click", columns={"hour": "category", "ad": "drop"}).names)
     ['hour=9']
     """
-    options = ReadOptions(label_column=label, weight_column=weight)
+    options = ReadOptions(label_column=label, weight_column=weight, ngrams=ngrams, counts=counts)
     parsed = read_frame(frame, options, ColumnKinds(columns))
     if parsed.label_names:
         raise DataError(

@@ -60,6 +60,8 @@ class TruncatedGradient(HasColumns, RunSettings):
     random_state: Any = 0
     early_stopping: bool = False
     columns: Any = None
+    ngrams: int = 1
+    counts: bool = False
     verbose: bool = False
 
     def __sklearn_tags__(self) -> Any:
@@ -167,7 +169,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Learn anew from files."""
         self.check()
         held = self.holdout if self.early_stopping else None
-        how = replace(how, columns={**(self.columns or {}), **how.columns})
+        how = self._as_said(how)
         with closing(Passes([os.fspath(path) for path in paths], how, held, warn)) as data:
             if isinstance(held, str) and data.holdout is not None:
                 data.holdout.read()
@@ -202,7 +204,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         skip_bad: bool,
     ) -> Self:
         """Go on learning from files, once, with the columns of the first ones."""
-        how = replace(how, columns={**(self.columns or {}), **how.columns})
+        how = self._as_said(how)
         how = how if first else replace(how, schema=self._schema)
         with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
             files = FileExamples(data, coded, skip_bad=skip_bad)
@@ -213,6 +215,15 @@ class TruncatedGradient(HasColumns, RunSettings):
             self._said = {"reading": kept_reading(data.reading)}
             self._schema = data.reading.schema
         return self
+
+    def _as_said(self, how: ReadOptions) -> ReadOptions:
+        """Return how to read files, with what the estimator says of columns."""
+        return replace(
+            how,
+            columns={**(self.columns or {}), **how.columns},
+            ngrams=max(self.ngrams, how.ngrams),
+            counts=self.counts or how.counts,
+        )
 
     def _begin(self, data: Data, said: Mapping[str, Any], classes: int | None = None) -> None:
         """Learn anew from the data."""

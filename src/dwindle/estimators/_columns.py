@@ -32,6 +32,8 @@ class HasColumns(BaseEstimator, ABC):
     """
 
     columns: Any  # what the user says of the kinds of columns
+    ngrams: int  # see `ReadOptions`
+    counts: bool
     _schema: Schema | None = None  # the kinds of columns, if there are other ones than numbers
     _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
     _predictors: Predictors  # what was learned
@@ -110,7 +112,7 @@ class HasColumns(BaseEstimator, ABC):
         if not is_frame(X) or (not self._schema and not self.columns and only_numbers(X)):
             return None
         kinds = ColumnKinds(self.columns, self._schema, warn)
-        batch = read_frame(X, ReadOptions(label_column=None), kinds).batch
+        batch = read_frame(X, self._reading, kinds).batch
         self._schema = self._schema or kinds.schema()
         return batch._replace(label=None, importance=None)
 
@@ -119,7 +121,18 @@ class HasColumns(BaseEstimator, ABC):
         if self._schema is None:
             return Batch.from_dicts([x])
         kinds = ColumnKinds(None, self._schema)
-        return read_frame(frame_of(x), ReadOptions(label_column=None), kinds).batch
+        return read_frame(frame_of(x), self._reading, kinds).batch
+
+    @property
+    def _reading(self) -> ReadOptions:
+        """How data frames are read."""
+        return ReadOptions(
+            label_column=None,
+            columns=self.columns or {},
+            schema=self._schema,
+            ngrams=self.ngrams,
+            counts=self.counts,
+        )
 
     def _plain(self, X: Any) -> bool:
         """Tell whether `Batch` alone checks X well enough: scikit-learn's checks take longer."""
@@ -155,8 +168,7 @@ class HasColumns(BaseEstimator, ABC):
     def _column_metadata(self) -> dict[str, Any]:
         """Return what a model file says of the columns."""
         if self._schema is not None:
-            how = ReadOptions(columns=self.columns or {}, schema=self._schema)
-            return {"reading": self._said.get("reading", kept_reading(how))}
+            return {"reading": self._said.get("reading", kept_reading(self._reading))}
         if self._keys is not None:
             return {"columns": list(self.feature_names_in_)}
         if hasattr(self, "n_features_in_"):
@@ -166,7 +178,8 @@ class HasColumns(BaseEstimator, ABC):
     def _restore_columns(self, metadata: Mapping[str, Any]) -> None:
         """Restore the columns from what a model file says."""
         if "reading" in metadata:
-            self._schema = as_before(metadata["reading"], ReadOptions()).schema
+            how = as_before(metadata["reading"], ReadOptions())
+            self._schema, self.ngrams, self.counts = how.schema, how.ngrams, how.counts
         if "columns" in metadata:
             self.feature_names_in_ = np.array(metadata["columns"], object)
             self._keys = _keys_of(self.feature_names_in_)
