@@ -11,7 +11,10 @@ from dwindle.features import xxh64 as keys
 from dwindle.features.keys import key_of
 from dwindle.features.names import decoded
 from helpers import reference_parsers as reference
+from helpers.compiled import kernel_of
 from helpers.vw_lines import names, parse
+
+xxh64, key_of_number, mix = map(kernel_of, (keys.xxh64, keys.key_of_number, keys.mix))
 
 
 @pytest.mark.slow
@@ -19,15 +22,13 @@ from helpers.vw_lines import names, parse
 def test_xxh64_is_that_of_the_xxhash_package(data, seed, at):
     text = np.frombuffer(data + b" ", np.uint8)
     n = len(data)
-    assert keys.xxh64(text.ctypes.data, 0, n, np.uint64(seed), -1) == xxhash.xxh64_intdigest(
-        data, seed
-    )
+    assert xxh64(text.ctypes.data, 0, n, np.uint64(seed), -1) == xxhash.xxh64_intdigest(data, seed)
     if at < n:
         colon, equals = bytearray(data), bytearray(data)
         colon[at : at + 1], equals[at : at + 1] = b":", b"="
         text = np.frombuffer(colon, np.uint8)
         expected = xxhash.xxh64_intdigest(bytes(equals), seed)
-        assert keys.xxh64(text.ctypes.data, 0, n, np.uint64(seed), at) == expected
+        assert xxh64(text.ctypes.data, 0, n, np.uint64(seed), at) == expected
 
 
 @given(st.integers(0, 10**16 - 1), st.sampled_from(["", "f", "ü"]))
@@ -36,12 +37,12 @@ def test_xxh64_is_that_of_the_xxhash_package(data, seed, at):
 @example(10**8, "f")
 def test_the_key_of_an_unnamed_feature_is_that_of_its_number(number, namespace):
     seed = xxhash.xxh64_intdigest(namespace.encode())
-    assert keys.key_of_number(number, np.uint64(seed)) == key_of(str(number), namespace)
+    assert key_of_number(number, np.uint64(seed)) == key_of(str(number), namespace)
 
 
 @given(st.integers(0, 2**64 - 2), st.integers(0, 2**64 - 2))
 def test_mixing_depends_on_the_order_and_is_xxh64_of_one_seeded_by_the_other(a, b):
-    assert keys.mix(np.uint64(a), np.uint64(b)) == reference.mix(a, b)
+    assert mix(np.uint64(a), np.uint64(b)) == reference.mix(a, b)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "f", "ü"]), names.filter(bool)), max_size=5))

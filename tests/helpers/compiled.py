@@ -1,4 +1,6 @@
-"""What a learner's kernel was compiled for."""
+"""What a learner's kernel was compiled for; helpers as kernels of their own."""
+
+from dwindle.jit.compile import kernel
 
 from dwindle.engine import kernels
 
@@ -6,3 +8,8 @@ from dwindle.engine import kernels
 def signatures(learner):
     """The types of arguments that the kernel of such learners was compiled for."""
     return kernels.learn.of(learner.loss, learner.shrinkage, learner.update).signatures
+
+
+def kernel_of(helper):
+    """A helper as a kernel, which Python can call."""
+    return kernel(getattr(helper, "py_func", helper))

@@ -15,6 +15,7 @@ from numba.extending import overload
 
 from dwindle._base.dispatch import all_bodies, bodies, names_in
 from dwindle.jit.interpreted import JIT, run_as_python
+from dwindle.jit.parts import KernelCompiler, PartCompiler, part
 
 try:
     from dwindle.jit.disk_cache import Store
@@ -27,9 +28,9 @@ _FOREIGN = {"numba", "numpy", "llvmlite"} | sys.stdlib_module_names  # never edi
 _CONSTANT = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
 
 # Decorates a function that kernels call. It is cached on disk only as part of the kernels.
-helper = njit(nogil=True, error_model="numpy")
+helper = part
 # Decorates a helper of an inner loop, which LLVM would not inline by itself if it is not small.
-inlined = njit(nogil=True, error_model="numpy", forceinline=True)
+inlined = functools.partial(part, forceinline=True)
 
 
 class Kernel:
@@ -42,7 +43,7 @@ class Kernel:
 
     def __init__(self, function: pytypes.FunctionType, *, nogil: bool) -> None:
         self.function = function
-        self._compile: Any = njit(nogil=nogil, error_model="numpy")
+        self._compile: Any = njit(nogil=nogil, error_model="numpy", pipeline_class=KernelCompiler)
         self._made: dict[tuple[type, ...], Any] = {}
         parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
         self._ingredients = [i for i, name in enumerate(parameters) if name in INGREDIENTS]
@@ -174,7 +175,9 @@ def teach(*generics: Callable[..., Any]) -> None:
     for generic in generics:
         known = bodies(generic)
         assert known is not None
-        overload(generic, strict=False)(_chooser(known))
+        overload(generic, strict=False, jit_options={"pipeline_class": PartCompiler})(
+            _chooser(known)
+        )
 
 
 def _chooser(known: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
