@@ -85,7 +85,7 @@ def data(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_that_code_is_compiled_is_told_when_it_is(tmp_path):
+def test_that_code_is_compiled_is_told_when_it_takes_long(tmp_path):
     data, cache = tmp_path / "train.svm", tmp_path / "cache"  # its reader is compiled soonest
     data.write_text("1 1:1\n-1 2:1\n")
 
@@ -94,18 +94,15 @@ def test_that_code_is_compiled_is_told_when_it_is(tmp_path):
         terminal = Terminal(*command, NUMBA_CACHE_DIR=str(cache))
         assert terminal.end() == 0
         lines = [line.strip() for line in left_on(terminal.written)]
-        return lines.count("dwindle: compiling for this machine, once: that may take half a minute")
+        return lines.count("dwindle: compiling for this machine, once: that may take some 10 seconds")
 
     assert told() == 1
     assert told() == 0
     for option in ("--quiet", "--json"):
-        for file in cache.rglob("scan._counts*"):
+        for file in cache.rglob("svmlight.*"):
             file.unlink()
         assert told(option) == 0
     assert told() == 0
-    for file in cache.rglob("scan._counts*"):
-        file.unlink()
-    assert told() == 1
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,7 @@
 """What a learner's kernel was compiled for; helpers as kernels of their own."""
 
-from dwindle.jit.compile import kernel
-
 from dwindle.engine import kernels
+from dwindle.jit.compile import kernel
 
 
 def signatures(learner):

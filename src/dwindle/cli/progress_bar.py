@@ -19,6 +19,7 @@ from rich.table import Column
 from rich.theme import Theme
 
 from dwindle.data.sources import Position
+from dwindle.jit.compile import seconds_compiling
 
 LONGEST = 40  # columns of the bar itself, where the terminal has them
 ROOMY = 64  # columns that have room for everything
@@ -56,7 +57,7 @@ class Bar:
         if self._shows != "data":
             self._before = position.examples
         self._show("data", self._of_data(position), position.total)
-        done, seconds = position.examples - self._before, time.monotonic() - self._begin
+        done, seconds = position.examples - self._before, _time() - self._begin
         speed = f"{done / seconds:,.0f} examples/s" if done else ""
         self._progress.update(
             self._task,
@@ -80,7 +81,7 @@ class Bar:
     def _show(self, what: str, columns: tuple[ProgressColumn, ...], total: int | None) -> None:
         """Begin a bar of something else, if it is something else."""
         if self._shows != what:
-            self._shows, self._begin = what, time.monotonic()
+            self._shows, self._begin = what, _time()
             self._progress.columns = columns
             self._progress.reset(self._task, total=total, count="", speed="", place="")
 
@@ -111,6 +112,11 @@ class _Terminal(Console):
         """Leave room for the ^C of who stops the run, which would else break the bar's line."""
         full = super().options
         return full.update_width(full.max_width - len("^C") - 1)
+
+
+def _time() -> float:
+    """Return a time in seconds that stands still while code is compiled."""
+    return time.monotonic() - seconds_compiling()
 
 
 def _text(field: str, width: int = 0) -> Any:

@@ -185,7 +185,7 @@ class Report(Observer):
             *([f"last pass     {_last_pass(s)}"] if s.passes > 1 else []),
             *([f"holdout       {_holdout(s)}"] if s.best_pass else []),
             *([f"labels        {labels}"] if labels else []),
-            f"time          {s.seconds:.2f} s, {s.examples_per_second:,.0f} examples a second",
+            f"time          {_time(s)}",
             *([f"memory        {memory / 1e6:,.0f} MB at the peak"] if memory else []),
             f"model         {model}, {s.model_bytes:,} bytes",
         ]
@@ -200,6 +200,11 @@ class Report(Observer):
 def _which(s: Any) -> str:
     """Say which examples the figures are of, if there are several passes to choose from."""
     return ", in pass 1, before learning" if s.passes > 1 else ""
+
+
+def _time(s: Any) -> str:
+    compiling = f" ({s.seconds_compiling:.1f} s compiling)" if s.seconds_compiling > 0.1 else ""
+    return f"{s.seconds:.2f} s{compiling}, {s.examples_per_second:,.0f} examples a second"
 
 
 def _last_pass(s: Any) -> str:

@@ -1,7 +1,9 @@
 """Compilation with Numba: kernels, the helpers they call, dispatch by class and cache stamps."""
 
 import functools
+import logging
 import sys
+import time
 import types as pytypes
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -14,15 +16,15 @@ from numba.core import event
 from numba.extending import overload
 
 from dwindle._base.dispatch import all_bodies, bodies, names_in
+from dwindle.jit.disk_cache import Store
 from dwindle.jit.interpreted import JIT, run_as_python
 from dwindle.jit.parts import KernelCompiler, PartCompiler, part
 
-try:
-    from dwindle.jit.disk_cache import Store
-except ImportError:  # a Numba with other internals: its own cache works too, but is slower
-    from numba.core.caching import FunctionCache as Store  # type: ignore[assignment]
-
+_AS_PART: Any = {"pipeline_class": PartCompiler}
 INGREDIENTS = ("loss", "shrinkage", "update")  # parameters by whose class code is chosen
+
+LONG = 0.5  # seconds of compiling after which it is said that it happens once
+log = logging.getLogger("dwindle")
 
 _FOREIGN = {"numba", "numpy", "llvmlite"} | sys.stdlib_module_names  # never edited by a user
 _CONSTANT = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
@@ -102,8 +104,9 @@ def stamp(function: pytypes.FunctionType, *classes: type) -> str:
     other modules that a user has imported.
     """
     reached = _reached(function, classes)
-    parts = {_digest_of(Path(__file__)), *map(_source, reached), *map(_constants, reached)}
-    return sha256(b"".join(sorted(parts))).hexdigest()
+    compiler = map(_digest_of, (Path(__file__), Path(__file__).with_name("parts.py")))
+    digests = {*compiler, *map(_source, reached), *map(_constants, reached)}
+    return sha256(b"".join(sorted(digests))).hexdigest()
 
 
 def _reached(
@@ -175,9 +178,7 @@ def teach(*generics: Callable[..., Any]) -> None:
     for generic in generics:
         known = bodies(generic)
         assert known is not None
-        overload(generic, strict=False, jit_options={"pipeline_class": PartCompiler})(
-            _chooser(known)
-        )
+        overload(generic, _AS_PART, strict=False)(_chooser(known))
 
 
 def _chooser(known: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -187,18 +188,34 @@ def _chooser(known: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
     return choose
 
 
-class _Once(event.Listener):
-    def __init__(self, tell: Callable[[], object]) -> None:
-        self._tell = [tell]
+class _Stopwatch(event.Listener):
+    """How long kernels were compiled; says so, once, when it takes long."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._begin = 0.0
+        self._depth = 0  # Numba compiles in one thread at a time, so no other is here
+        self._told = False
 
     def on_start(self, _event: Any) -> None:
-        if self._tell:  # Numba compiles in one thread at a time, so no other is here
-            self._tell.pop()()
+        now = time.monotonic()
+        if not self._depth:
+            self._begin = now
+        elif not self._told and self.seconds + now - self._begin > LONG:
+            self._told = True
+            log.warning("compiling for this machine, once: that may take some 10 seconds")
+        self._depth += 1
 
     def on_end(self, _event: Any) -> None:
-        pass
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += time.monotonic() - self._begin
 
 
-def before_compiling(tell: Callable[[], object]) -> None:
-    """Call ``tell`` before the first code that is compiled rather than loaded from the cache."""
-    event.register("numba:compile", _Once(tell))
+_stopwatch = _Stopwatch()
+event.register("numba:compile", _stopwatch)
+
+
+def seconds_compiling() -> float:
+    """Return for how long this process has compiled, rather than loaded, kernels."""
+    return _stopwatch.seconds

@@ -11,6 +11,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime._nrt_python import c_helpers
 
+from dwindle.jit.folders import Folder, cannot_keep
+
 
 class _Stored(CompileResultCacheImpl):
     """How a kernel is stored: its machine code, and a stub in place of its LLVM code.
@@ -18,6 +20,8 @@ class _Stored(CompileResultCacheImpl):
     Numba keeps the LLVM code for kernels that call this one, and parses it at each start; but
     kernels are called from Python only. The stub defines the one name that Numba looks up there.
     """
+
+    _locator_classes = [Folder]  # noqa: RUF012  (as Numba has it)
 
     def reduce(self, data: Any) -> Any:
         """Return what is written of a compiled kernel."""
@@ -31,6 +35,12 @@ class _Stored(CompileResultCacheImpl):
 
 
 class _File(IndexDataCacheFile):
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except OSError:  # such as a file that may not be read
+            return {}
+
     def _load_data(self, name: str) -> Any:
         with Path(self._data_path(name)).open("rb") as file:
             return _Unpickler(file).load()
@@ -57,19 +67,41 @@ def _environment(module: str, constants: list[Any], name: str) -> Environment:
 
 
 class Store(FunctionCache):
-    """The compiled code of one kernel, a file for each signature."""
+    """The compiled code of one kernel, a file for each signature.
+
+    What was compiled where the package is installed, as `dwindle warm-up` does in an image, is
+    loaded by users who may not write there too.
+    """
 
     _impl_class = _Stored
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file.__class__ = _File
+        names = self._impl.filename_base, self._impl.locator.get_source_stamp()
+        folder: Folder = self._impl.locator
+        self._own = _File(str(folder.path), *names) if folder.path else None
+        self._installed = _File(str(folder.beside), *names) if folder.looks_beside else None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature, or None."""
         _link_runtime()
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+        for file in (self._own, self._installed):
+            if file is not None:
+                self._cache_file = file
+                with self._guard_against_spurious_io_errors():
+                    found = self._load_overload(sig, target_context)
+                    if found is not None:
+                        return found
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the compiled code for a signature, where that is possible."""
+        if self._own is not None:
+            self._cache_file = self._own
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:  # such as a full disk
+                cannot_keep(error)
 
 
 @functools.cache

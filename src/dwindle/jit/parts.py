@@ -7,10 +7,10 @@ takes half the time and memory.
 """
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
-from numba import _dynfunc, njit, types
+import numba._dynfunc
+from numba import njit, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, register_pass
@@ -19,6 +19,7 @@ from numba.core.typed_passes import AnnotateTypes, NativeLowering
 
 from dwindle.jit.interpreted import JIT
 
+_dynfunc: Any = numba._dynfunc  # noqa: SLF001  (Numba has no public way)
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba begins the names of functions' globals in LLVM code
 
 
@@ -83,7 +84,7 @@ class _LinkParts(LoweringPass):
         return True
 
 
-class PartCompiler(CompilerBase):  # type: ignore[misc]
+class PartCompiler(CompilerBase):
     """Numba's compiler for what only kernels call."""
 
     def define_pipelines(self) -> list[Any]:
@@ -95,7 +96,7 @@ class PartCompiler(CompilerBase):  # type: ignore[misc]
         return [passes]
 
 
-class KernelCompiler(CompilerBase):  # type: ignore[misc]
+class KernelCompiler(CompilerBase):
     """Numba's compiler for what Python calls."""
 
     def define_pipelines(self) -> list[Any]:
@@ -106,7 +107,7 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
         return [passes]
 
 
-def part(function: FunctionType, **options: Any) -> Any:
+def part(function: Callable[..., Any], **options: Any) -> Any:
     """Make a function for kernels to call, compiled once for all values of a type.
 
     Numba would compile it for the literal 0 with which a loop begins, and then once more for the

@@ -24,6 +24,7 @@ from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.jit.compile import seconds_compiling
 from dwindle.model.checkpoint import load_checkpoint
 from dwindle.model.classes import ClassModels, load_model, model_of, states_of
 from dwindle.model.model import Model
@@ -68,6 +69,7 @@ class Summary:
     peak_memory_bytes: int
     model_bytes: int
     skipped: int
+    seconds_compiling: float = 0.0  # of `seconds`, and not of `examples_per_second`
     loss_name: str = ""
     labels: dict[str, float] = field(default_factory=dict)
     eviction_report: dict[str, float] = field(default_factory=dict)  # with a budget
@@ -206,7 +208,7 @@ class _Run(checkpoint.Reached):
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
         self.last: Figures | None = None  # of the last pass that is over
         self.worker = Worker()  # measures, while the learner learns on
-        self.begin = time.monotonic()
+        self.begin, self._compiled = time.monotonic(), seconds_compiling()
         self._saved = (self.begin, 0)
         self._before = 0  # examples that an earlier run learned from
 
@@ -403,6 +405,7 @@ class _Run(checkpoint.Reached):
             raise UnwritableError(f"{fault}: the model is in {place} instead")
         self.checkpoint.unlink(missing_ok=True)
         seconds, constant = time.monotonic() - self.begin, progress.best_constant_loss()
+        compiling = seconds_compiling() - self._compiled
         return Summary(
             examples=first.examples,
             feature_count=progress.feature_count,
@@ -413,7 +416,8 @@ class _Run(checkpoint.Reached):
             best_constant_loss=constant,
             auc=first.auc,
             seconds=seconds,
-            examples_per_second=(progress.examples - self._before) / max(seconds, 1e-9),
+            seconds_compiling=compiling,
+            examples_per_second=(progress.examples - self._before) / max(seconds - compiling, 1e-9),
             peak_memory_bytes=peak_memory(),
             model_bytes=place.stat().st_size,
             skipped=progress.skipped,
