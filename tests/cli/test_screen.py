@@ -14,6 +14,9 @@ import termios
 import numpy as np
 import pytest
 
+from helpers.commands import command
+
+COMPILING = "dwindle: compiling for this machine, once: that may take some 10 seconds"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
@@ -90,12 +93,24 @@ def test_that_code_is_compiled_is_told_when_it_takes_long(tmp_path):
     data.write_text("1 1:1\n-1 2:1\n")
 
     def told(*options):
-        command = "train", data, "--model", tmp_path / "m", *options
-        terminal = Terminal(*command, NUMBA_CACHE_DIR=str(cache))
+        terminal = Terminal(
+            "train", data, "--model", tmp_path / "m", *options, NUMBA_CACHE_DIR=str(cache)
+        )
         assert terminal.end() == 0
         lines = [line.strip() for line in left_on(terminal.written)]
-        return lines.count("dwindle: compiling for this machine, once: that may take some 10 seconds")
+        return lines.count(COMPILING)
 
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    words = command("train", data, "--model", tmp_path / "m")
+    log = subprocess.run(words, capture_output=True, check=True, text=True, env=environment).stderr
+    assert log.splitlines().count(COMPILING) == 1
+    [time] = re.findall(r"time +(.+) s \((.+) s compiling\), (.+) examples a second", log)
+    seconds, compiling, rate = (float(each.replace(",", "")) for each in time)
+    assert 0 < compiling < seconds
+    assert rate > 2 * 2 / seconds
+
+    for file in cache.rglob("svmlight.*"):
+        file.unlink()
     assert told() == 1
     assert told() == 0
     for option in ("--quiet", "--json"):

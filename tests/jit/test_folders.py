@@ -49,19 +49,21 @@ def installed():
         yield Path(place)
 
 
+def environment_with(installed):
+    """The environment without any folder for caches, and with this package."""
+    kept = {name: text for name, text in os.environ.items() if name not in LASTING}
+    return kept | {"PYTHONPATH": os.pathsep.join([str(installed), *OTHERS])}
+
+
 def as_nobody(*args, installed, temporary="tmp"):
     """Run Python as a user without a home, who can write temporary files at most."""
-    environment = {name: text for name, text in os.environ.items() if name not in LASTING} | {
-        "PYTHONPATH": os.pathsep.join([str(installed), *OTHERS]),
-        "TMPDIR": str(Path(installed, temporary)),
-    }
     return subprocess.run(
         [sys.executable, *args],
         check=False,
         capture_output=True,
         text=True,
         cwd=Path(installed, "tmp"),
-        env=environment,
+        env=environment_with(installed) | {"TMPDIR": str(Path(installed, temporary))},
         user=NOBODY,
         group=NOBODY,
         extra_groups=[],
@@ -96,9 +98,8 @@ def test_where_nothing_safe_can_be_written_a_kernel_is_compiled_in_every_run(ins
 
 @pytest.mark.slow
 def test_what_the_administrator_compiled_is_loaded_by_users_who_may_not_write_there(installed):
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
-    environment.pop("NUMBA_CACHE_DIR", None)
-    subprocess.run([sys.executable, "-c", PRINTS], check=True, env=environment)
+    command = [sys.executable, "-c", PRINTS]
+    subprocess.run(command, check=True, env=environment_with(installed))
     done = as_nobody("-c", PRINTS, installed=installed)
     assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
 
