@@ -14,9 +14,8 @@ import termios
 import numpy as np
 import pytest
 
-from helpers.commands import command
+from helpers.commands import COMPILING, command
 
-COMPILING = "dwindle: compiling for this machine, once: that may take some 10 seconds"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 

@@ -57,7 +57,7 @@ def run(code, *, jit):
         check=False,
         env=environment,
     )
-    assert done.stderr == ""
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
