@@ -53,6 +53,7 @@ def read_frame(frame: Any, options: ReadOptions, kinds: ColumnKinds) -> Parsed:
     table = _table(frame)
     rows = [column.combine_chunks() for column in table.columns]
     parsed = wide(pa.RecordBatch.from_arrays(rows, schema=table.schema), "frame", options, kinds)
+    kinds.tell()
     parsed.n_bad(skip_bad=False)
     return parsed
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -129,13 +128,23 @@ class ColumnKinds:
     ) -> None:
         self.remembered = remembered
         self._said = {} if remembered else checked_kinds(said)
-        self._note = cache(note or (lambda _text: None))
+        self._tell = note or (lambda _text: None)
+        self._notes: dict[str, bool] = {}  # whether each was told
         self._allow_unknown = allow_unknown
         self._found = {column.name: column for column in remembered or ()}
         self._undecided: dict[str, None] = {}
         self._tables: dict[str, None] = {}  # names of columns, of all tables so far
         self.unseen = frozenset(names)
         self._lock = Lock()
+
+    def _note(self, text: str) -> None:
+        self._notes.setdefault(text, False)
+
+    def tell(self) -> None:
+        """Tell the notes made so far: reading goes on in threads of its own, which do not print."""
+        for text in [text for text, told in self._notes.items() if not told]:
+            self._notes[text] = True
+            self._tell(text)
 
     def said(self, name: str) -> Kind | None:
         """Return the kind that the user gave a column: by its name, else by the first pattern."""
@@ -185,6 +194,7 @@ class ColumnKinds:
         """Note, at the end of the data, which names were not in it."""
         for name in sorted(self.unseen):
             self._note(f"no namespace {name!r} in the data: it is neither dropped nor multiplied")
+        self.tell()
 
     def _kind(self, name: str) -> Kind | None:
         column = self._found.get(name)

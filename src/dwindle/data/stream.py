@@ -28,6 +28,7 @@ def read(
         before = end
         for parsed in _read_file(path, options, kinds):
             end = before + parsed.end
+            kinds.tell()
             yield parsed._replace(end=end)
 
 
