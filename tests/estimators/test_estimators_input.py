@@ -72,9 +72,9 @@ def test_single_precision_and_mapped_matrices_are_not_copied(tmp_path, monkeypat
 def test_read_only_data_compiles_no_kernel_again():
     x, y = data()
     model = in_order().partial_fit(x, y, classes=[0, 1])
-    compiled = len(signatures(model._predictors.members[0]))
+    compiled = len(signatures(model._predictor))
     model.partial_fit(frozen(x), y)
-    assert len(signatures(model._predictors.members[0])) == compiled
+    assert len(signatures(model._predictor)) == compiled
 
 
 def test_a_batch_is_learned_from_as_it_is():

@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -16,18 +16,28 @@ from sklearn.utils import check_random_state
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.settings import LearnerSettings, option, options_of
+from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, kept_reading
 from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._columns import HasColumns
-from dwindle.estimators._data import Coding, Data, FileExamples, MatrixRows
-from dwindle.estimators._one_vs_rest import OneVsRest, Predictors, Table
-from dwindle.model.model import save_models
-from dwindle.runs.build import make_learner
+from dwindle.estimators._data import Data, FileExamples, MatrixRows
+from dwindle.estimators._fitting import Fitting, Learners, Models, Predictor, members_of
+from dwindle.model.classes import ClassModels, model_of
+from dwindle.model.model import Model
+from dwindle.runs.build import make_learners
+from dwindle.runs.evaluate import evaluate
+from dwindle.runs.predict import predict
 from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import RunSettings, number_or_file
 
 Path = str | os.PathLike[str]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def texts_of(paths: Iterable[Path]) -> list[str]:
+    """Return paths as text."""
+    return [os.fspath(path) for path in paths]
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -70,7 +80,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_predictors")
+        return hasattr(self, "_predictor")
 
     @property
     def coef_(self) -> Any:
@@ -78,7 +88,7 @@ class TruncatedGradient(HasColumns, RunSettings):
 
         A model learned from a file has names instead of columns: see `weights`.
         """
-        listed = self._kept.weights()
+        listed = self._weights()
         if not hasattr(self, "n_features_in_"):
             raise AttributeError("a model learned from a file has no columns: see weights()")
         found = self._in_shape([self._by_column(*each) for each in listed], self.n_features_in_)
@@ -87,17 +97,15 @@ class TruncatedGradient(HasColumns, RunSettings):
     @property
     def n_kept_(self) -> int:
         """Number of features whose weight is not zero, for one class at least."""
-        return len(np.unique(np.concatenate([key for key, _ in self._kept.weights()])))
+        return len(np.unique(np.concatenate([key for key, _ in self._weights()])))
 
     @property
     def t_(self) -> int:
         """Number of examples learned from so far, those of every pass counted."""
-        predictors = self._fitted
-        return (
-            predictors.n_steps
-            if isinstance(predictors, OneVsRest)
-            else int(self._said.get("examples", 0)) * int(self._said.get("passes", 1))
-        )
+        predictor = self._fitted
+        if isinstance(predictor, Learner | OneVsRest):
+            return predictor.n_steps - self._cooled
+        return int(self._said.get("examples", 0)) * int(self._said.get("passes", 1))
 
     def sparsify(self) -> Self:
         """Make `coef_` a scipy sparse array, as it is by default."""
@@ -116,13 +124,35 @@ class TruncatedGradient(HasColumns, RunSettings):
         dict with one for each class.
         """
         batch = self._one(x) if isinstance(x, Mapping) else self._examples(x)
-        found = [member.explain(batch) for member in self._kept.members]
+        found = [model.explain(self._renamed_batch(batch)) for model in self._models()]
         return found[0] if len(found) == 1 else dict(zip(self.classes_, found, strict=True))
+
+    def name_features(self, names: Any) -> Self:
+        """Give the columns of X names, for `weights`, `explain` and `save`.
+
+        They are those of the step before, say: after ``pipeline.fit(X, y)``,
+        ``pipeline[-1].name_features(pipeline[:-1].get_feature_names_out())``.
+        """
+        self._check_names(names, self.n_features_in_ if self._fitted else 0)
+        self._feature_names = np.asarray(names, object)
+        return self
 
     def save(self, path: Path) -> int:
         """Write a model file, as ``dwindle train`` does, for `dwindle.load`; returns its size."""
-        models = self._kept.models(self._metadata())
-        return models[0].save(path) if len(models) == 1 else save_models(path, models)
+        return self._whole_model().save(path)
+
+    def predict_file(
+        self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
+    ) -> NDArray[Any]:
+        """Predict the examples of files, in order, as `fit_file` reads them."""
+        return self._predicted_file(paths, self._file_kind, reading, skip_bad)
+
+    def score_file(
+        self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
+    ) -> float:
+        """Return what `score` returns, on the labelled examples of files."""
+        found = evaluate(self._whole_model(), texts_of(paths), reading, skip_bad=skip_bad)
+        return float(found[self._score_name])
 
     # What differs: what a label is, and how weights are shown.
 
@@ -133,6 +163,10 @@ class TruncatedGradient(HasColumns, RunSettings):
     @abstractmethod
     def _coded(self, y: NDArray[Any]) -> NDArray[Any]:
         """Code labels as numbers, as remembered."""
+
+    @abstractmethod
+    def _target(self, code: NDArray[Any]) -> NDArray[Any]:
+        """Return coded labels as a learner needs them."""
 
     @abstractmethod
     def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:
@@ -148,7 +182,7 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     # Learning.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, feature_names: Any) -> Self:
         """Learn anew from all the rows."""
         self.check()
         if self.early_stopping and isinstance(self.holdout, str):
@@ -156,48 +190,47 @@ class TruncatedGradient(HasColumns, RunSettings):
         batch, y, weight, number = self._present(X, y, sample_weight, reset=True)
         if len(y) == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn from")
-        label = self._begun(y)
-        batch = batch.labelled(label, self._importance(label, weight, whole=True))
+        code = self._begun(y)
+        importance = self._importance(code, weight, whole=True)
+        batch = batch.labelled(self._target(code), importance)
         shuffled = check_random_state(self.random_state).permutation if self.shuffle else None
         held = self.holdout if self.early_stopping else None
-        self._begin(MatrixRows(batch, number, held, shuffled), said={})
+        rows = MatrixRows(batch, number, held, shuffled)
+        self._begin(rows, lambda: self._new_learner(self._classes, rows))
+        if feature_names is not None:
+            self.name_features(feature_names)
         return self
 
     def _fit_file(
-        self, paths: tuple[Path, ...], coded: Coding, classes: int, how: ReadOptions, skip_bad: bool
+        self, paths: tuple[Path, ...], labels: Labels, how: ReadOptions, skip_bad: bool
     ) -> Self:
         """Learn anew from files."""
         self.check()
         held = self.holdout if self.early_stopping else None
         how = self._as_said(how)
-        with closing(Passes([os.fspath(path) for path in paths], how, held, warn)) as data:
+        with closing(Passes(texts_of(paths), how, held, warn)) as data:
             if isinstance(held, str) and data.holdout is not None:
                 data.holdout.read()
-            files = FileExamples(data, coded, skip_bad=skip_bad)
-            self._begin(files, said={}, classes=classes)
+            files = FileExamples(data, labels, self._loss, skip_bad=skip_bad)
+            self._begin(files, lambda: self._new_learner(len(labels.target), files))
             self._said = {"reading": kept_reading(data.reading)}
             self._schema = data.reading.schema
-        if self.t_ == 0:
-            raise DataError(f"{' '.join(map(str, paths))}: no examples to learn from")
         self._forget_columns()
         return self
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, *, first: bool) -> Self:
         """Go on learning from these rows, once, in order."""
         batch, y, weight, number = self._present(X, y, sample_weight, reset=first)
-        label = self._coded(y)
-        rows = MatrixRows(
-            batch.labelled(label, self._importance(label, weight, whole=False)), number
-        )
-        learners = self._learners(rows, first=first)
-        for examples in rows.learned():
-            learners.learn_from(examples)
+        code = self._coded(y)
+        importance = self._importance(code, weight, whole=False)
+        rows = MatrixRows(batch.labelled(self._target(code), importance), number)
+        self._go_on(rows, first=first)
         return self
 
     def _partial_fit_file(
         self,
         paths: tuple[Path, ...],
-        coded: Coding,
+        labels: Labels,
         how: ReadOptions,
         *,
         first: bool,
@@ -206,12 +239,9 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Go on learning from files, once, with the columns of the first ones."""
         how = self._as_said(how)
         how = how if first else replace(how, schema=self._schema)
-        with closing(Passes([os.fspath(path) for path in paths], how, None, warn)) as data:
-            files = FileExamples(data, coded, skip_bad=skip_bad)
-            learners = self._learners(files, first=first)
-            table = Table(learners) if self.verbose else None
-            for examples in files.learned(more=False):
-                learners.learn_from(examples, table)
+        with closing(Passes(texts_of(paths), how, None, warn)) as data:
+            files = FileExamples(data, labels, self._loss, skip_bad=skip_bad)
+            self._go_on(files, first=first, verbose=self.verbose)
             self._said = {"reading": kept_reading(data.reading)}
             self._schema = data.reading.schema
         return self
@@ -225,24 +255,33 @@ class TruncatedGradient(HasColumns, RunSettings):
             counts=self.counts or how.counts,
         )
 
-    def _begin(self, data: Data, said: Mapping[str, Any], classes: int | None = None) -> None:
+    def _begin(self, data: Data, make: Callable[[], Learners]) -> None:
         """Learn anew from the data."""
-        learners = self._new_learners(self._classes if classes is None else classes)
-        self._refuse(data, learners)
-        table = Table(learners, self.passes) if self.verbose else None
-        self.n_iter_ = learners.fit(data, self, table)
-        self._predictors, self._said = learners, said
+        fitting = Fitting(make, verbose=self.verbose, passes=self.passes)
+        self.n_iter_ = fitting.fit(data, self)
+        if fitting.learner is None:
+            raise DataError(f"{data.name}: no examples to learn from")
+        self._predictor, self._said = fitting.learner, {}
+        self._feature_names = self._heaviest = None
+        self._cooled, self._n_examples = self.cooldown, fitting.examples
 
-    def _learners(self, data: Data, *, first: bool) -> OneVsRest:
-        """Return the learners, new ones the first time, if they can learn from the data."""
+    def _go_on(self, data: Data, *, first: bool, verbose: bool = False) -> None:
+        """Learn from the data once, the first time with a new learner."""
         if first:
             self.check()
-            learners = self._new_learners(self._classes)
-            self._refuse(data, learners)
-            self._predictors, self._said, self.n_iter_ = learners, {}, 1
-            return learners
+            self._predictor = self._new_learner(self._classes, data)
+            self._said, self.n_iter_, self._cooled, self._n_examples = {}, 1, 0, 0
+            self._feature_names = self._heaviest = None
+        learner = self._learning(data)
+        fitting = Fitting(lambda: learner, verbose=verbose)
+        for examples in data.learned(more=False):
+            fitting.learn(examples)
+        self._n_examples += fitting.examples
+
+    def _learning(self, data: Data) -> Learners:
+        """Return the learner, if it can go on learning from the data."""
         found = self._fitted
-        if not isinstance(found, OneVsRest):
+        if not isinstance(found, Learner | OneVsRest):
             raise TypeError("a loaded model predicts and cannot go on learning: begin with fit")
         for name, then in self._made_of.items():
             now = getattr(self, name)
@@ -251,33 +290,63 @@ class TruncatedGradient(HasColumns, RunSettings):
                     f"{name} was {then!r} when the learning began, and now it is {now!r}: "
                     "set it back, or begin anew with fit"
                 )
-        self._refuse(data, found)
+        if isinstance(found, Learner):
+            data.check(found)
         return found
 
-    @staticmethod
-    def _refuse(data: Data, learners: OneVsRest) -> None:
-        """Refuse labels that cannot be used; those of classes are checked where they are coded."""
-        if learners.classes == 0:
-            data.check(learners.members[0])
-
-    def _new_learners(self, classes: int) -> OneVsRest:
+    def _new_learner(self, classes: int, data: Data) -> Learners:
+        """Make a learner, or one for each of several classes, that can learn from the data."""
         self._made_of = {name: getattr(self, name) for name in options_of(LearnerSettings)}
-        return OneVsRest(self._learner, classes)
+        learner = make_learners(self, self._loss, classes)
+        if isinstance(learner, Learner):
+            data.check(learner)
+        return learner
 
-    def _learner(self) -> Learner:
-        return make_learner(self, self._loss)
-
-    def _restored(self, predictors: Predictors, metadata: Mapping[str, Any]) -> Self:
+    def _restored(self, predictor: Models, metadata: Mapping[str, Any]) -> Self:
         """Predict as the models of a file with this metadata do."""
-        self._predictors, self._said = predictors, metadata
+        self._predictor, self._said = predictor, metadata
         self._restore_columns(metadata)
         return self
 
     # What was learned.
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Predict each row with each member, before any link."""
+        """Predict each row, before any link; of several classes, a column for each."""
         return self._kept.predict(self._examples(X))
+
+    def _weights(self) -> list[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
+        """Return the keys and weights of each class, or the only ones."""
+        return [
+            each.table.weights() if isinstance(each, Learner) else (each.key, each.weight)
+            for each in members_of(self._kept)
+        ]
+
+    def _models(self) -> list[Model]:
+        """Return the model of each class, or the only one, its features by name."""
+        kept, metadata = self._kept, self._metadata()
+        models = (
+            replace(each, metadata=metadata)
+            if isinstance(each, Model)
+            else Model.of(each, metadata)
+            for each in members_of(kept)
+        )
+        return [*map(self._renamed, models)]
+
+    def _whole_model(self) -> Models:
+        """Return what a model file holds."""
+        models = self._models()
+        return models[0] if len(models) == 1 else ClassModels(models)
+
+    def _predicted_file(
+        self, paths: tuple[Path, ...], kind: str, reading: ReadOptions | None, skip_bad: bool
+    ) -> NDArray[Any]:
+        """Predict the examples of files: their labels, scores or probabilities."""
+        model, given = self._whole_model(), texts_of(paths)
+        parts = predict(model, given, reading, kind=kind, skip_bad=skip_bad)
+        found = [part.prediction for part in parts]
+        if not found:
+            raise DataError(f"{' '.join(given)}: no examples to predict")
+        return np.concatenate(found)
 
     @property
     def _loss(self) -> Any:
@@ -290,29 +359,34 @@ class TruncatedGradient(HasColumns, RunSettings):
         return len(getattr(self, "classes_", ()))
 
     @property
-    def _fitted(self) -> Predictors:
-        if not hasattr(self, "_predictors"):
+    def _fitted(self) -> Predictor:
+        if not hasattr(self, "_predictor"):
             raise NotFittedError(
                 f"this {type(self).__name__} has not learned anything yet: call fit"
             )
-        return self._predictors
+        return self._predictor
 
     @property
-    def _kept(self) -> Predictors:
+    def _kept(self) -> Predictor:
         """What predicts: with ``keep``, only the heaviest features."""
-        predictors = self._fitted
-        return predictors.heaviest(self.keep) if isinstance(predictors, OneVsRest) else predictors
+        predictor = self._fitted
+        if self.keep is None or not isinstance(predictor, Learner | OneVsRest):
+            return predictor
+        now = (self.keep, predictor.n_steps)
+        if self._heaviest is None or self._heaviest[0] != now:
+            self._heaviest = (now, model_of(predictor, keep=self.keep))
+        found: Models = self._heaviest[1]
+        return found
 
     def _metadata(self) -> dict[str, Any]:
         """Return what a model file says beside the weights."""
-        predictors = self._fitted
+        predictor = self._fitted
         metadata = dict(self._said)
-        if isinstance(predictors, OneVsRest):
-            tables = [learner.table for learner in predictors.members]
+        if isinstance(predictor, Learner | OneVsRest):
             metadata |= self._target_metadata() | {
-                "examples": predictors.examples,
-                "seen": max(table.n_seen for table in tables),
-                "peak_live": max(table.peak for table in tables),
+                "examples": self._n_examples,
+                "seen": predictor.n_seen,
+                "peak_live": predictor.peak_live,
                 "passes": self.n_iter_,
             }
         return metadata | self._column_metadata()

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 from warnings import warn
 
@@ -15,10 +16,11 @@ from sklearn.utils.validation import validate_data
 from dwindle.data.frames import frame_of, is_frame, only_numbers, read_frame
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.schema import ColumnKinds, Schema
-from dwindle.estimators._one_vs_rest import Predictors
+from dwindle.estimators._fitting import Predictor
 from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
-from dwindle.features.names import NamesView
+from dwindle.features.names import NamesView, Text
+from dwindle.model.model import Model
 
 FLOATS = (np.float32, np.float64)
 
@@ -36,16 +38,21 @@ class HasColumns(BaseEstimator, ABC):
     counts: bool
     _schema: Schema | None = None  # the kinds of columns, if there are other ones than numbers
     _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
-    _predictors: Predictors  # what was learned
+    _feature_names: NDArray[Any] | None = None  # of columns that had none, by `name_features`
+    _predictor: Predictor  # what was learned
+    _heaviest: Any = None  # what was cut to ``keep`` features, and when
+    _cooled = 0  # steps that were no examples
+    _n_examples = 0  # learned from, each counted once
     _default_loss: Any
+    _file_kind: ClassVar[str]  # what `predict_file` asks `runs.predict` for
+    _score_name: ClassVar[str]  # what `score` computes, among the metrics
     _dense = False  # whether `coef_` is a dense array
     _said: Mapping[str, Any] = {}  # metadata of the file that the model comes from
     _target_rules: ClassVar[Mapping[str, Any]]  # what scikit-learn is to check of y
 
-    @property
     @abstractmethod
-    def _kept(self) -> Predictors:
-        """What predicts."""
+    def _weights(self) -> list[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
+        """Return the keys and weights of each class, or the only ones."""
 
     def _present(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
@@ -97,7 +104,7 @@ class HasColumns(BaseEstimator, ABC):
         names = _names_of(X)
         if names is not None:
             return _named(_batch_of(x), _keys_of(names), names)
-        smallest = [key.min() for key, _ in self._kept.weights() if len(key)]
+        smallest = [key.min() for key, _ in self._weights() if len(key)]
         if smallest and min(smallest) >= x.shape[1]:
             raise ValueError(
                 "the model's features have names, which the columns of X have not: "
@@ -146,10 +153,35 @@ class HasColumns(BaseEstimator, ABC):
 
     @property
     def _column_names(self) -> NDArray[Any] | None:
-        return self.__dict__.get("feature_names_in_")
+        found: NDArray[Any] | None = self.__dict__.get("feature_names_in_")
+        return self._feature_names if found is None and self._keys is not None else found
+
+    @staticmethod
+    def _check_names(names: Any, n: int) -> None:
+        """Refuse names that are not one for each of n columns."""
+        if len(names) != n or len(set(names)) != n:
+            raise ValueError(
+                f"expected {n} different feature names, one for each column of X, "
+                f"got {len(names)}, of which {len(set(names))} are different"
+            )
+
+    def _renamed(self, model: Model) -> Model:
+        """Name the features of a model that are numbers of columns, if names were given."""
+        if self._feature_names is None or self._keys is not None:
+            return model
+        names = self._feature_names[model.key.astype(np.int64)]
+        return replace(model, key=_keys_of(names), names=Text.of(list(names)))
+
+    def _renamed_batch(self, batch: Batch) -> Batch:
+        """Name the features of a batch that are numbers of columns, if names were given."""
+        names = self._feature_names
+        if names is None or self._keys is not None or batch.names is not None:
+            return batch
+        return _named(batch, _keys_of(names), names)
 
     def _forget_columns(self) -> None:
         """Forget the columns: what is learned has names of its own."""
+        self._feature_names = None
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self._keys = None
@@ -167,6 +199,8 @@ class HasColumns(BaseEstimator, ABC):
 
     def _column_metadata(self) -> dict[str, Any]:
         """Return what a model file says of the columns."""
+        if self._feature_names is not None:
+            return {"feature_names": list(self._feature_names)}
         if self._schema is not None:
             return {"reading": self._said.get("reading", kept_reading(self._reading))}
         if self._keys is not None:
@@ -180,7 +214,11 @@ class HasColumns(BaseEstimator, ABC):
         if "reading" in metadata:
             how = as_before(metadata["reading"], ReadOptions())
             self._schema, self.ngrams, self.counts = how.schema, how.ngrams, how.counts
-        if "columns" in metadata:
+        if "feature_names" in metadata:
+            self._feature_names = np.array(metadata["feature_names"], object)
+            self._keys = _keys_of(self._feature_names)
+            self.n_features_in_ = len(self._feature_names)
+        elif "columns" in metadata:
             self.feature_names_in_ = np.array(metadata["columns"], object)
             self._keys = _keys_of(self.feature_names_in_)
             self.n_features_in_ = len(self.feature_names_in_)

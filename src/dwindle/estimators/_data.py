@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, errors_at
-from dwindle.algorithm.losses import Logistic
+from dwindle._base.errors import errors_at
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
@@ -16,11 +16,9 @@ from dwindle.runs.run_data import Passes
 
 ROWS = 2**14  # of a matrix that all learners go through before the next ones
 
-Coding = Callable[[Parsed], Batch]  # turns the labels of a file into numbers of classes
-
 
 class Examples(NamedTuple):
-    """A batch whose labels are numbers of classes, and what an error calls its i-th example."""
+    """A batch with labels as a learner needs them, and what an error calls its i-th example."""
 
     batch: Batch
     place: Callable[[int], str]
@@ -28,6 +26,10 @@ class Examples(NamedTuple):
 
 class Data(Protocol):
     """Examples to learn from, as often as wanted, and examples held out."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the data."""
 
     def learned(self, more: bool) -> Iterator[Examples]:
         """Yield the examples of a pass; ``more`` passes may follow."""
@@ -59,12 +61,17 @@ class MatrixRows:
             self._held, self._batch = batch.only(held), batch.only(~held)
             self._held_number, self._number = number[held], number[~held]
 
+    @property
+    def name(self) -> str:
+        """What messages call the data."""
+        return "X"
+
     def check(self, learner: Learner) -> None:
         """Refuse all rows if one has a label that the loss is not defined for."""
         with errors_at(self._called(self._number)):
             learner.checked_labels(self._batch)
 
-    def learned(self, _more: bool = False) -> Iterator[Examples]:
+    def learned(self, more: bool = False) -> Iterator[Examples]:  # noqa: ARG002  (as files do)
         """Yield the rows, some at a time: to reorder all of them would copy the matrix."""
         n = self._batch.n_examples
         order = None if self._shuffled is None else self._shuffled(n)
@@ -90,17 +97,29 @@ class MatrixRows:
 
 
 class FileExamples:
-    """The examples of files, as ``dwindle train`` reads them; ``coded`` codes their labels."""
+    """The examples of files, as ``dwindle train`` reads them; ``labels`` says what labels mean."""
 
-    def __init__(self, data: Passes, coded: Coding, *, skip_bad: bool) -> None:
-        self._data, self._coded, self._skip_bad = data, coded, skip_bad
+    def __init__(self, data: Passes, labels: Labels, loss: Any, *, skip_bad: bool) -> None:
+        self._data, self._labels, self._loss, self._skip_bad = data, labels, loss, skip_bad
+        self._decided = False
+
+    @property
+    def name(self) -> str:
+        """What messages call the data."""
+        return " ".join(self._data.paths)
 
     def check(self, learner: Learner) -> None:
         """Refuse nothing: what is wrong shows while files are read."""
 
     def learned(self, more: bool) -> Iterator[Examples]:
-        """Yield the examples, a block of the file at a time."""
-        return map(self._examples, self._data.learned(more))
+        """Yield the examples, a block of the file at a time, from the first with a label on."""
+        for parsed in self._data.learned(more):
+            parsed.n_bad(skip_bad=self._skip_bad)
+            if not self._decided and self._labels.found(parsed.batch):
+                self._labels.decide(parsed, self._loss, warn)
+                self._decided = True
+            if self._decided:
+                yield self._examples(parsed)
 
     def held(self) -> Iterator[Examples] | None:
         """Yield the examples held out, if any are."""
@@ -109,37 +128,4 @@ class FileExamples:
 
     def _examples(self, parsed: Parsed) -> Examples:
         parsed.n_bad(skip_bad=self._skip_bad)
-        return Examples(self._coded(parsed), parsed.place)
-
-
-def two_classes(labels: Labels) -> Coding:
-    """Code labels of two classes, as on the command line: -1 and 1, 0 and 1, or 1 and 2."""
-
-    def coded(parsed: Parsed) -> Batch:
-        sign = labels.mapped(parsed, Logistic())
-        if sign is None:
-            return parsed.batch
-        return parsed.batch._replace(label=(sign + np.float32(1)) / np.float32(2))
-
-    return coded
-
-
-def these_classes(classes: NDArray[Any]) -> Coding:
-    """Code labels that are among these numbers."""
-    known = classes.astype(np.float32)
-
-    def coded(parsed: Parsed) -> Batch:
-        label, importance = parsed.batch.label, parsed.batch.importance
-        if label is None:
-            return parsed.batch
-        code = np.minimum(np.searchsorted(known, label), len(known) - 1)
-        bad = known[code] != label
-        if importance is not None:
-            bad &= importance > 0
-        if bad.any():
-            i = int(np.argmax(bad))
-            said = ", ".join(f"{each:g}" for each in known)
-            raise DataError(f"{parsed.place(i)}: expected a label among {said}, got {label[i]:g}")
-        return parsed.batch._replace(label=code.astype(np.float32))
-
-    return coded
+        return Examples(self._labels.learned(parsed, self._loss), parsed.place)

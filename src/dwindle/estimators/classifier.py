@@ -13,12 +13,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import Logistic, has_probabilities, link, log_probabilities
-from dwindle.data.formats.block import Parsed
-from dwindle.data.labels import Labels
+from dwindle.data.labels import Labels, balanced
 from dwindle.data.options import ReadOptions
-from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
-from dwindle.estimators._data import Coding, these_classes, two_classes
-from dwindle.features.batch import Batch
+from dwindle.data.sources import once_only
+from dwindle.data.stream import read
+from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing, texts_of
+from dwindle.estimators._fitting import members_of
+from dwindle.model.classes import class_log_probabilities
+from dwindle.runs.settings import BALANCED
 
 BOTH = np.array([-1, 1], np.float32)  # what two classes are to a loss
 
@@ -46,14 +48,18 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     """
 
     _default_loss = Logistic()
+    _file_kind, _score_name = "label", "accuracy"
     _target_rules: ClassVar[Mapping[str, Any]] = {}
 
     class_weight: Any = None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn anew from all the rows; a row of weight 0 is as if it were not there."""
-        return self._fit(X, y, sample_weight)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, feature_names: Any = None) -> Self:
+        """Learn anew from all the rows; a row of weight 0 is as if it were not there.
+
+        ``feature_names`` are for the columns of a matrix: see `name_features`.
+        """
+        return self._fit(X, y, sample_weight, feature_names)
 
     def partial_fit(
         self,
@@ -75,15 +81,18 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     ) -> Self:
         """Learn anew from files, folders, globs or pipes, in order, as ``dwindle train`` does.
 
-        Unless all ``classes`` are named, there are two: -1 and 1, 0 and 1, or 1 and 2.
+        Unless all ``classes`` are named, they are those of the first block: text, whole numbers, or
+        -1 and 1, 0 and 1, or 1 and 2.
         """
         how = reading or ReadOptions()
-        if classes is not None:
-            self._set_classes(classes)
-            coded = self._weighing(these_classes(self.classes_))
-            return self._fit_file(paths, coded, self._classes, how, skip_bad)
-        labels = Labels()
-        self._fit_file(paths, self._weighing(two_classes(labels)), 2, how, skip_bad)
+        labels = Labels() if classes is None else Labels.of(_plain(classes))
+        if self.class_weight == BALANCED:
+            if once_only(texts_of(paths)):
+                raise SettingError(f"class_weight {BALANCED!r} reads the data twice: use a file")
+            labels = balanced(labels, read(texts_of(paths), how))
+        else:
+            labels = Labels(labels.target, self._given_weights())
+        self._fit_file(paths, labels, how, skip_bad)
         self._set_classes(labels.classes)
         return self
 
@@ -95,14 +104,13 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         skip_bad: bool = False,
     ) -> Self:
         """Go on learning from files, once, in order; the first call must name all classes."""
-        first = self._named_classes(classes)
-        coded, how = self._weighing(these_classes(self.classes_)), reading or ReadOptions()
-        return self._partial_fit_file(paths, coded, how, first=first, skip_bad=skip_bad)
+        first, how = self._named_classes(classes), reading or ReadOptions()
+        labels = Labels(Labels.of(_plain(self.classes_)).target, self._given_weights())
+        return self._partial_fit_file(paths, labels, how, first=first, skip_bad=skip_bad)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return scores: above 0 for the second of two classes; a column for each of several."""
-        scores = self._scores(X)
-        return scores if self._classes > 2 else scores[:, 0]
+        return self._scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row."""
@@ -122,19 +130,33 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict log probabilities, which are finite also where a probability rounds to 0."""
         scores = self.decision_function(X)
-        negative, positive = log_probabilities(self._loss, scores)
         if scores.ndim == 1:
-            return np.column_stack([negative, positive])
-        return positive - np.logaddexp.reduce(positive, axis=1, keepdims=True)
+            return np.column_stack(log_probabilities(self._loss, scores))
+        return class_log_probabilities(self._loss, scores)
+
+    def predict_file(
+        self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
+    ) -> NDArray[Any]:
+        """Predict the class of each example of files, in order, as `fit_file` reads them."""
+        found = super().predict_file(*paths, reading=reading, skip_bad=skip_bad)
+        return found.astype(self.classes_.dtype)
+
+    @available_if(_has_probabilities)
+    def predict_proba_file(
+        self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
+    ) -> NDArray[np.float64]:
+        """Predict the probability of each class for each example of files."""
+        chance = self._predicted_file(paths, "probability", reading, skip_bad)
+        return chance if chance.ndim > 1 else np.column_stack([1.0 - chance, chance])
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept of each class, or of the second of two; never shrunk."""
-        return self._kept.intercepts
+        return np.array([each.intercept for each in members_of(self._kept)])
 
     def weights(self) -> dict[Any, Any]:
         """Return the weight of each feature by name, heaviest first; by class, if several."""
-        named = [model.weights() for model in self._kept.models({})]
+        named = [model.weights() for model in self._models()]
         return (
             named[0] if len(named) == 1 else dict(zip(self.classes_.tolist(), named, strict=True))
         )
@@ -164,7 +186,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
     def _named_classes(self, classes: Any) -> bool:
         """Tell whether this is the first call, which fixes the classes."""
-        if not hasattr(self, "_predictors"):
+        if not hasattr(self, "_predictor"):
             if classes is None:
                 raise ValueError(
                     "classes must be given in the first call: later ones may be missing"
@@ -185,13 +207,16 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
             )
         return code.astype(np.float32)
 
+    def _target(self, code: NDArray[Any]) -> NDArray[Any]:
+        return code if self._classes > 2 else code * np.float32(2) - np.float32(1)
+
     def _importance(self, label: NDArray[Any], weight: Any, *, whole: bool) -> Any:
         if self.class_weight is None:
             return weight
         code, each = label.astype(np.int64), np.ones(self._classes)
         if isinstance(self.class_weight, Mapping):
             each = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
-        elif whole and self.class_weight == "balanced":
+        elif whole and self.class_weight == BALANCED:
             present = np.bincount(code, weight, self._classes)
             each = present.sum() / (self._classes * present)
         else:
@@ -200,28 +225,17 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
     def _check_class_weight(self) -> None:
         """Refuse a class_weight that cannot be used here."""
-        if self.class_weight == "balanced":
+        if self.class_weight == BALANCED:
             raise SettingError(
                 "class_weight 'balanced' needs to see all the rows first: use fit, or give a dict"
             )
         raise SettingError(f"class_weight must be a dict or 'balanced', got {self.class_weight!r}")
 
-    def _weighing(self, coded: Coding) -> Coding:
-        """Return the same coding, with examples weighted by their class."""
-        if self.class_weight is None:
-            return coded
-        if not isinstance(self.class_weight, Mapping):
+    def _given_weights(self) -> Mapping[Any, float] | None:
+        """Return the weights of classes, if they are given one by one."""
+        if self.class_weight is not None and not isinstance(self.class_weight, Mapping):
             self._check_class_weight()
-
-        def weighed(parsed: Parsed) -> Batch:
-            batch, label = coded(parsed), parsed.batch.label
-            each = np.ones(batch.n_examples, np.float32)
-            for name, weight in self.class_weight.items():
-                each[label == np.float32(name)] = weight
-            old = batch.importance
-            return batch._replace(importance=each if old is None else old * each)
-
-        return weighed
+        return self.class_weight  # type: ignore[no-any-return]  # it is checked
 
     def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
         column, weight = (np.concatenate(part) for part in zip(*rows, strict=True))
@@ -229,9 +243,10 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         return csr_array((weight, column, bound), shape=(len(rows), n))
 
     def _target_metadata(self) -> dict[str, Any]:
-        metadata: dict[str, Any] = {"classes": self.classes_.tolist()}
-        if self._classes == 2 and self.classes_.dtype.kind in "iuf":
-            metadata["labels"] = {
-                f"{label:g}": sign for label, sign in zip(self.classes_, (-1.0, 1.0), strict=True)
-            }
-        return metadata
+        classes = _plain(self.classes_)
+        return {"classes": classes, "labels": Labels.of(classes).signs()}
+
+
+def _plain(classes: Any) -> list[Any]:
+    """Return classes as Python's numbers or strings, which a model file holds."""
+    return np.unique(np.asarray(classes)).tolist()  # type: ignore[no-any-return]  # it is a list

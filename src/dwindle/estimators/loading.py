@@ -1,12 +1,12 @@
 """From a model file to an estimator that predicts."""
 
 from dwindle.algorithm.losses import is_classification
+from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.estimators._base import Path
-from dwindle.estimators._one_vs_rest import Predictors
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
-from dwindle.model.model import load_models
+from dwindle.model.classes import load_model
 from dwindle.runs.build import settings_of_learner
 
 
@@ -15,12 +15,12 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
 
     Its parameters are those it was trained with, so ``fit`` begins anew with the same.
     """
-    models = load_models(path)
-    settings, metadata, loss = models[0].settings, models[0].metadata, models[0].loss
+    model = load_model(path)
+    settings, metadata, loss = model.settings, model.metadata, model.loss
     keywords = settings_of_learner(Learner.from_settings(settings))
     classes = metadata.get("classes")
     if classes is None and is_classification(loss):
-        signs = {sign: float(label) for label, sign in metadata.get("labels", {}).items()}
+        signs = {sign: label for label, sign in Labels.in_metadata(metadata).target.items()}
         classes = [signs.get(-1.0, -1.0), signs.get(1.0, 1.0)]
     found: TruncatedGradientClassifier | TruncatedGradientRegressor
     if classes is None:
@@ -28,5 +28,4 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     else:
         found = TruncatedGradientClassifier(**keywords)
         found._set_classes(classes)  # noqa: SLF001  (a constructor, in all but name)
-    predictors = Predictors(models, len(classes or ()))
-    return found._restored(predictors, metadata)  # noqa: SLF001  (likewise)
+    return found._restored(model, metadata)  # noqa: SLF001  (likewise)

@@ -111,6 +111,11 @@ def load_model(path: str | os.PathLike[str]) -> Model | ClassModels:
     return found[0] if len(found) == 1 else ClassModels(found)
 
 
+def opened(model: str | os.PathLike[str] | Model | ClassModels) -> Model | ClassModels:
+    """Return the model itself, or the one in this file."""
+    return model if isinstance(model, Model | ClassModels) else load_model(model)
+
+
 def class_log_probabilities(loss: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute ln P(class) from the scores of each against the rest, scaled to sum to 1."""
     _, own = log_probabilities(loss, scores)

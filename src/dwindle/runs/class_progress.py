@@ -44,7 +44,7 @@ class ClassProgress(Progress):
     @property
     def accuracy(self) -> float:
         """The share of examples whose class was told."""
-        return self.right / self.weight if self.weight else float("nan")
+        return self.right / self.weight if self.weight else 0.0
 
     def best_constant_loss(self) -> float:
         """Return the least loss that constants have."""

@@ -12,7 +12,8 @@ from dwindle.algorithm.losses import is_classification
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.engine.validation import check_labels
-from dwindle.model.classes import ClassModels, load_model
+from dwindle.model.classes import ClassModels, opened
+from dwindle.model.model import Model
 from dwindle.runs import class_metrics, metrics
 from dwindle.runs.observer import Observer
 from dwindle.runs.predict import as_trained, predicted
@@ -20,7 +21,7 @@ from dwindle.runs.progress import LabelCounts
 
 
 def evaluate(
-    model: str | os.PathLike[str],
+    model: str | os.PathLike[str] | Model | ClassModels,
     paths: Sequence[str],
     reading: ReadOptions | None = None,
     *,
@@ -34,7 +35,7 @@ def evaluate(
     ``threshold`` are told to be positive; `class_metrics` has the figures of several. Examples
     without a label are left out.
     """
-    trained = load_model(model)
+    trained = opened(model)
     loss, several = trained.loss, isinstance(trained, ClassModels)
     metrics.check_threshold(threshold, loss)
     if several and threshold != metrics.HALF:

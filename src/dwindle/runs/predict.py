@@ -17,7 +17,7 @@ from dwindle.data.options import ReadOptions, as_before, kinds_for
 from dwindle.data.sources import Position, size, sources
 from dwindle.data.stream import read
 from dwindle.features.names import shown
-from dwindle.model.classes import ClassModels, class_log_probabilities, load_model
+from dwindle.model.classes import ClassModels, class_log_probabilities, opened
 from dwindle.model.model import Model
 from dwindle.runs.metrics import HALF, check_threshold, is_positive
 from dwindle.runs.observer import Observer
@@ -37,7 +37,7 @@ class Predictions(NamedTuple):
 
 
 def predict(
-    model: str | os.PathLike[str],
+    model: str | os.PathLike[str] | Model | ClassModels,
     paths: Sequence[str],
     reading: ReadOptions | None = None,
     *,
@@ -53,7 +53,7 @@ def predict(
     each class. With two classes, the label is the positive one if its probability is above
     ``threshold``.
     """
-    trained = load_model(model)
+    trained = opened(model)
     classes = None
     if isinstance(trained, ClassModels):
         kind = kind or "label"

@@ -34,7 +34,7 @@ class Passes:
         holdout: int | str | None,
         note: Callable[[str], None],
     ) -> None:
-        self._paths, self._reading, self._every = paths, reading, holdout
+        self.paths, self._reading, self._every = paths, reading, holdout
         self._kinds = kinds_for(reading, note)
         note, self._once = cache(note), once_only(paths)
         self._data = CachedExamples(self._learned, note, once=self._once)
@@ -59,7 +59,7 @@ class Passes:
         """Yield the examples to learn from; if more passes may follow, keep what is parsed."""
         # Products are many, and made faster than they are read: with them only a pipe is kept.
         worth = self._once or not self._reading.interactions
-        kept = more and worth and needs_parsing(self._paths, self._reading)
+        kept = more and worth and needs_parsing(self.paths, self._reading)
         return self._data.parsed() if kept else self._data.again()
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Passes:
             self.holdout.examples.close()
 
     def _learned(self) -> Iterator[Parsed]:
-        everything = read(self._paths, self._reading, self._kinds)
+        everything = read(self.paths, self._reading, self._kinds)
         if self.holdout is None or isinstance(self._every, str | None):
             yield from everything
         else:
@@ -81,7 +81,7 @@ class Passes:
 
     def _held(self) -> Iterator[Parsed]:
         assert not isinstance(self._every, str | None)
-        for _, held in parted(read(self._paths, self._reading, self._kinds), self._every):
+        for _, held in parted(read(self.paths, self._reading, self._kinds), self._every):
             yield held
 
 
