@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dwindle.model.model import Model
     from dwindle.runs.convert import convert
     from dwindle.runs.evaluate import evaluate
+    from dwindle.runs.explain import explain
     from dwindle.runs.metrics import accuracy, auc, average_precision
     from dwindle.runs.observer import Observer, Stopped
     from dwindle.runs.predict import predict
@@ -67,6 +68,7 @@ _HOMES = {
     "model.model": ("Model",),
     "runs.convert": ("convert",),
     "runs.evaluate": ("evaluate",),
+    "runs.explain": ("explain",),
     "runs.metrics": ("accuracy", "auc", "average_precision"),
     "runs.observer": ("Observer", "Stopped"),
     "runs.predict": ("predict",),
@@ -118,6 +120,7 @@ __all__ = [
     "certify",
     "convert",
     "evaluate",
+    "explain",
     "load",
     "merge",
     "predict",

@@ -19,6 +19,7 @@ COMMANDS = {
     "tune": "Find good settings by cross-validation, then train.",
     "predict": "Print one prediction a line.",
     "evaluate": "Print how good a model is on labelled data.",
+    "explain": "Show what each feature adds to a prediction.",
     "inspect": "Show what a model kept and what it was made with.",
     "merge": "Make one model of several, trained on parts of the data.",
     "convert": "Write data as Arrow, svmlight or VW text.",

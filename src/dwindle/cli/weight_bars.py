@@ -16,7 +16,7 @@ def show(weights: Sequence[tuple[str, float]], out: Console) -> None:
     names = [plain(name, out.encoding) for name, _ in weights]
     values = [w for _, w in weights]
     numbers = _aligned(values)
-    scale = WIDEST / (max(0.0, *values) - min(0.0, *values))
+    scale = WIDEST / (max(0.0, *values) - min(0.0, *values) or 1.0)
     bars = [marks.bar(scale * w) for w in values]
     before = max(len(bar) if w < 0 else 0 for bar, w in zip(bars, values, strict=True))
     wide = max(map(cell_len, names))
@@ -43,8 +43,8 @@ class _Marks:
             self.full, self.half_below, self.half_above, self.zero, self.gap = "#--|~"
 
     def bar(self, columns: float) -> str:
-        """Draw a bar of so many columns, rounded to half a column, at least one half."""
-        halves = max(1, round(2 * abs(columns)))
+        """Draw a bar of so many columns, rounded to half a column, at least one half unless 0."""
+        halves = max(1, round(2 * abs(columns))) if columns else 0
         full, half = self.full * (halves // 2), halves % 2
         return full + self.half_above * half if columns > 0 else self.half_below * half + full
 
