@@ -29,7 +29,7 @@ def workplace(tmp_path_factory):
     """A folder with the files that the examples speak of."""
     here = tmp_path_factory.mktemp("workplace")
     lines = [f"{1 if i % 3 else -1} |ad shoe{i % 3} hour:{i % 24 / 24}\n" for i in range(300)]
-    for name in ("train.vw", "test.vw"):
+    for name in ("train.vw", "test.vw", "monday.vw", "tuesday.vw"):
         (here / name).write_text("".join(lines))
     for name in ("ads", "monday", "tuesday"):
         dwindle("train", "train.vw", "--model", f"{name}.parquet", "--quiet", cwd=here)

@@ -102,7 +102,7 @@ def test_settings_counts_and_intercept_are_shown_before_the_weights(model):
         f"alive         {metadata['peak_live']} features at the peak",
         "examples      499",
         f"loss          {metadata['loss']:.6g}",
-        "pass          1",
+        "passes        1",
         f"intercept     {found.intercept:+.6g}",
     ]
     assert len(weights.splitlines()) == 3

@@ -10,7 +10,7 @@ import click
 _STRENGTH = "the strength of L1 is `dwindle train --gravity G`"
 _CACHE = "not needed: with --passes what was parsed is kept by itself"
 _MODEL = "`dwindle train --model FILE` names the model file"
-_GO_ON = "`dwindle predict MODEL DATA` uses a model"
+_GO_ON = "`dwindle train --start-from MODEL` learns on, `dwindle predict MODEL DATA` uses a model"
 _USE = "`dwindle predict MODEL DATA` and `dwindle evaluate MODEL DATA` use a model without learning"
 _DATA = "files are named without an option: `dwindle train FILE`"
 _PREDICTIONS = "`dwindle predict MODEL DATA --output FILE` writes predictions"
@@ -20,6 +20,7 @@ _BITS = (
 )
 _CROSS = "`dwindle train --interactions 'A*B'` multiplies namespaces or columns"
 _NAMES = "`dwindle inspect MODEL` shows weights by name: names are always kept"
+_EXPLAIN = "`dwindle explain MODEL DATA` shows what each feature adds to a prediction"
 _RATE = "`dwindle train --learning-rate`"
 _PASSES = "`dwindle train --passes N`"
 _INTERCEPT = "`dwindle train --no-intercept`"
@@ -35,6 +36,7 @@ HINTS = {
     **dict.fromkeys(("-p", "--predictions", "-r", "--raw-predictions"), _PREDICTIONS),
     **dict.fromkeys(("-b", "--bit-precision"), _BITS),
     **dict.fromkeys(("-c", "--cache", "--cache-file", "-k", "--kill-cache"), _CACHE),
+    **dict.fromkeys(("-a", "--audit"), _EXPLAIN),
     **dict.fromkeys(("--quadratic", "--cubic"), _CROSS),
     **dict.fromkeys(("--readable-model", "--invert-hash"), _NAMES),
     **dict.fromkeys(
