@@ -344,22 +344,6 @@ def weights(
 
 
 @kernel
-def probes(cells: Any, key: Any) -> int:
-    """Count the cells that a search for each key looks at."""
-    mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
-    n = 0
-    for k in range(len(key)):
-        mark = uint64(key[k]) + ONE
-        j = (mark * GOLDEN) >> shift
-        n += 1
-        while cells[j].key != mark and cells[j].key != 0:
-            j = (j + ONE) & mask
-            n += 1
-    return n
-
-
-@kernel
 def values(loss: Any, prediction: Any, label: Any) -> Any:
     """Return phi(p, y) for each prediction and label."""
     out = np.empty(len(prediction))

@@ -31,7 +31,10 @@ def numpy_dtype(kind: pa.DataType) -> np.dtype[Any]:
 
 
 def shared_by_arrow(array: pa.Array) -> NDArray[Any]:
-    """Return the numbers of an Arrow array without nulls, without copying."""
+    """Return the numbers of an Arrow array without nulls, without copying.
+
+    ``np.frombuffer`` checks the length of the memory, which a damaged file may misstate.
+    """
     dtype = numpy_dtype(array.type)
     if not len(array):
         return np.empty(0, dtype)
@@ -45,11 +48,12 @@ def text_of_strings(strings: pa.Array) -> Text:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         strings, kind = strings.cast(pa.large_string()), pa.large_string()
     _, bound, text = strings.buffers()
-    width = np.int32 if pa.types.is_string(kind) else np.int64
+    width = np.dtype(np.int32 if pa.types.is_string(kind) else np.int64)
     if not len(strings):
         return Text.of([])
-    bounds = np.frombuffer(bound, width)[strings.offset :][: len(strings) + 1]
-    return Text(bounds.astype(np.int64), np.frombuffer(text or b"", np.uint8))
+    bounds = np.frombuffer(bound, width, len(strings) + 1, strings.offset * width.itemsize)
+    first, last = bounds[0], bounds[-1]
+    return Text(bounds - np.int64(first), np.frombuffer(text or b"", np.uint8)[first:last])
 
 
 def strings_of(bound: NDArray[np.int64], text: NDArray[np.uint8]) -> pa.Array:

@@ -155,6 +155,12 @@ class Text(FeatureNames):
         return Text(*cut(self.text, first, namespace)), Text(*cut(self.text, begin, last - begin))
 
     @classmethod
+    def concatenated(cls, parts: Sequence["Text"]) -> "Text":
+        """Copy several sequences of names, whose texts have nothing else, into one."""
+        sizes = np.concatenate([np.diff(part.bound) for part in parts])
+        return cls(offsets(sizes), np.concatenate([part.text for part in parts]))
+
+    @classmethod
     def joined(cls, namespaces: "Text", features: "Text") -> "Text":
         """Undo `split`."""
         nul = len(namespaces.text)

@@ -14,7 +14,8 @@ import numpy as np
 from dwindle._base.errors import DataError
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
-from dwindle.model.model import joined, name_columns, names_in
+from dwindle.features.names import Text
+from dwindle.model.model import name_columns, names_in
 from dwindle.model.storage import numbers, read, write
 
 
@@ -30,7 +31,7 @@ def save_checkpoint(
     members = [learner] if isinstance(learner, Learner) else learner.members
     states = [each.state() for each in members]
     cells = [state.pop("cells") for state in states]
-    names = joined([state.pop("names") for state in states])  # all else is fit for JSON
+    names = Text.concatenated([state.pop("names") for state in states])  # all else is fit for JSON
     columns = {name: np.concatenate([each[name] for each in cells]) for name in cells[0]}
     several = {"classes": states, "alive": [len(each["id"]) for each in cells]}
     about = (

@@ -24,7 +24,7 @@ from dwindle._base.files import check_apart
 from dwindle._base.text import counted
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.features.names import Text
-from dwindle.model.model import Model, heaviest_first, joined, load_models, save_models
+from dwindle.model.model import Model, heaviest_first, load_models, save_models
 
 # What all parts must have in common; the merged model has the same.
 SETTINGS = ("loss", "intercept", "normalize")
@@ -88,7 +88,7 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
     return Model(
         key[order],
         weight[order],
-        Text(*joined([model.names for model in models]).spelled(first[order])),
+        Text(*Text.concatenated([model.names for model in models]).spelled(first[order])),
         float(share @ [model.intercept for model in models]),
         models[0].settings,
         _metadata(models, importance),

@@ -29,7 +29,6 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
-from dwindle.features.offsets import offsets
 from dwindle.model.storage import numbers, read, texts, write
 
 CELL = "cell_"  # begins the names of the columns of a learner's cells
@@ -226,7 +225,9 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
 def _columns(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns of models, one below the other, and what is to be said of their states."""
     if any(model.state is None for model in models):
-        columns: dict[str, Any] = dict(name_columns(joined([model.names for model in models])))
+        columns: dict[str, Any] = dict(
+            name_columns(Text.concatenated([model.names for model in models]))
+        )
         columns["id"] = np.concatenate([model.key for model in models])
         columns["weight"] = np.concatenate([model.weight for model in models])
         return columns, {}
@@ -244,7 +245,7 @@ def _columns(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
         said.append({name: value for name, value in rest.items() if name != "settings"})
     joined_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     about = {"kept": [len(model) for model in models], "rows": [len(part["id"]) for part in parts]}
-    return name_columns(joined(names)) | joined_parts, about | {"state": said}
+    return name_columns(Text.concatenated(names)) | joined_parts, about | {"state": said}
 
 
 def _kept_first(cells: NDArray[np.uint64], kept: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -304,9 +305,3 @@ def name_columns(names: Text) -> dict[str, Text]:
 def names_in(table: pa.Table) -> Text:
     """Join the columns that `name_columns` made."""
     return Text.joined(texts(table["namespace"]), texts(table["feature"]))
-
-
-def joined(parts: Sequence[Text]) -> Text:
-    """Concatenate several sequences of names."""
-    sizes = np.concatenate([np.diff(part.bound) for part in parts])
-    return Text(offsets(sizes), np.concatenate([part.text for part in parts]))

@@ -20,7 +20,13 @@ from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
 from dwindle.algorithm.schedules import Schedule
-from dwindle.features.arrow import is_text, numpy_dtype, shared_with_arrow
+from dwindle.features.arrow import (
+    is_text,
+    numpy_dtype,
+    shared_by_arrow,
+    shared_with_arrow,
+    text_of_strings,
+)
 from dwindle.features.names import Text
 
 FORMAT = 2
@@ -109,33 +115,15 @@ def _upgraded(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """Copy a column of numbers into an array.
-
-    ``np.frombuffer`` checks the length of the memory, which a damaged file may misstate.
-    """
-    kind = numpy_dtype(column.type)
-    parts = [
-        np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * kind.itemsize)
-        for chunk in column.chunks
-    ]
-    return np.concatenate([np.empty(0, kind), *parts])
+    """Copy a column of numbers into an array."""
+    parts = map(shared_by_arrow, column.chunks)
+    return np.concatenate([np.empty(0, numpy_dtype(column.type)), *parts])
 
 
 def texts(column: pa.ChunkedArray) -> Text:
     """View a column of strings as one text; copy it only if it has several chunks."""
-    kind = np.dtype(np.int64 if pa.types.is_large_string(column.type) else np.int32)
-    bound: NDArray[np.int64] = np.zeros(len(column) + 1, np.int64)
-    parts, done = [], 0
-    for chunk in column.chunks:
-        _, offsets, raw = chunk.buffers()
-        if len(chunk) and offsets is not None:
-            ends = np.frombuffer(offsets, kind, len(chunk) + 1, chunk.offset * kind.itemsize)
-            bound[done + 1 : done + len(ends)] = bound[done] + (ends[1:] - np.int64(ends[0]))
-            text = np.empty(0, np.uint8) if raw is None else np.frombuffer(raw, np.uint8)
-            parts.append(text[ends[0] : ends[-1]])
-            done += len(chunk)
-    empty = np.empty(0, np.uint8)
-    return Text(bound, parts[0] if len(parts) == 1 else np.concatenate([empty, *parts]))
+    parts = [text_of_strings(chunk) for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else Text.concatenated([Text.of([]), *parts])
 
 
 def _valid(name: str) -> str:

@@ -14,10 +14,10 @@ from numba import float32, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
-from dwindle._base.text import COLON, HASH, MINUS, PLUS, RETURN, SPACE, TAB, ZERO
+from dwindle._base.text import COLON, HASH, RETURN, SPACE, TAB, ZERO
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.text.errors import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
-from dwindle.data.text.numbers import known_numbers, number, short_number
+from dwindle.data.text.numbers import after_sign, known_numbers, number, short_number
 from dwindle.data.text.scan import (
     FINE,
     KINDS,
@@ -151,10 +151,7 @@ def _fast_feature(
 
 @helper
 def _is_integer(text: int, begin: int, end: int) -> bool:
-    i = begin
-    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
-        i += 1
-    first = i
+    i = first = after_sign(text, begin, end)
     while i < end and ZERO <= byte(text + i) < ZERO + 10:
         i += 1
     return i == end and i > first

@@ -45,6 +45,13 @@ def _look_up(known: int, at: int) -> float:
 
 
 @helper
+def after_sign(text: int, begin: int, end: int) -> int:
+    """Skip a plus or minus at the beginning of a range."""
+    signed = begin < end and (byte(text + begin) == MINUS or byte(text + begin) == PLUS)
+    return begin + int(signed)
+
+
+@helper
 def _without(low: Any, high: Any, place: int) -> Any:
     """Remove a byte of ``low``; those above it move down, and one of ``high`` follows."""
     half = uint64(4 * place)  # twice, because to shift by 64 at once is undefined
@@ -177,9 +184,7 @@ def number(  # noqa: C901, PLR0911, PLR0912 - one walk over the digits
     * Otherwise it is one of the ``known`` numbers, or not sure and left to Python's float(): about
       six in a hundred million numbers of more than 15 digits.
     """
-    i = begin
-    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
-        i += 1
+    i = after_sign(text, begin, end)
     digits, exponent, first = uint64(0), 0, i
     while i < end:
         digit = uint64(byte(text + i) - ZERO)
@@ -236,9 +241,7 @@ def number(  # noqa: C901, PLR0911, PLR0912 - one walk over the digits
 @helper
 def _power(text: int, begin: int, end: int) -> tuple[int, int]:
     """Read the integer that starts at ``begin``, up to 10^17, and where it stops."""
-    i = begin
-    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
-        i += 1
+    i = after_sign(text, begin, end)
     power, first = 0, i
     while i < end and ZERO <= byte(text + i) < ZERO + 10:
         if power < 10**16:
@@ -252,9 +255,7 @@ def _power(text: int, begin: int, end: int) -> tuple[int, int]:
 @helper
 def is_never_finite(text: int, begin: int, end: int) -> bool:
     """Tell whether a range is inf, infinity or nan, in any case, with or without a sign."""
-    i = begin
-    if i < end and (byte(text + i) == MINUS or byte(text + i) == PLUS):
-        i += 1
+    i = after_sign(text, begin, end)
     n = end - i
     if n not in (3, 8):
         return False

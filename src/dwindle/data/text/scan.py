@@ -22,6 +22,7 @@ FINE, UNSURE, NUL, LONE_RETURN, KINDS = range(5)
 
 # Fast paths read past what they look for, so they end this many bytes before the text does.
 MARGIN = 128
+BLANKS = uint64(0x2121212121212121)  # one more than a space, in each byte
 
 
 # Lines
@@ -87,17 +88,18 @@ def _counts(text: int, end: int) -> tuple[int, int, int, bool]:
 
 @helper
 def end_of_name(text: int, begin: int, end: int) -> int:
-    """Find where a name ends: at a space, a tab, a colon, a bar or the end of the line."""
+    """Find where a name ends: at a space, a tab, a colon, a bar, or with its line."""
     i = begin
-    while i + 8 <= end:
-        w = word(text + i)
-        found = marks(w, SPACE) | marks(w, COLON) | marks(w, TAB) | marks(w, BAR)
-        if found != 0:
-            return i + (lowest(found) >> 3)
-        i += 8
     while i < end:
-        c = byte(text + i)
-        if c in (SPACE, COLON, TAB, BAR):
+        if i + 8 <= end:
+            w = word(text + i)
+            blank = (w - BLANKS) & ~w & uint64(0x8080808080808080)  # a space or below it
+            found = blank | marks(w, COLON) | marks(w, BAR)
+            if found == 0:
+                i += 8
+                continue
+            i += lowest(found) >> 3
+        if byte(text + i) in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
             break
         i += 1
     return i

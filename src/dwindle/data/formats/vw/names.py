@@ -3,29 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
-from dwindle._base.text import (
-    BAR,
-    COLON,
-    DOT,
-    EQUALS,
-    MINUS,
-    NEWLINE,
-    PLUS,
-    RETURN,
-    SPACE,
-    STAR,
-    TAB,
-    ZERO,
-)
-from dwindle.features.digits import marks
+from dwindle._base.text import COLON, DOT, EQUALS, MINUS, PLUS, SPACE, STAR, TAB, ZERO
+from dwindle.data.text.scan import end_of_name
 from dwindle.features.names import FeatureNames, Spelled, cut
 from dwindle.jit.compile import helper, kernel
-from dwindle.jit.intrinsics import byte, lowest, put, put_word, word
+from dwindle.jit.intrinsics import byte, put, put_word, word
 
-BLANKS = uint64(0x2121212121212121)  # one more than a space, in each byte
 GUESS, LONG = 32, 4096  # bytes of a name, and of a long one
 NUMERIC = frozenset(b"0123456789+-.")  # how a value that is a number begins
 
@@ -110,25 +95,6 @@ def _count(n: int, out: int, to: int, room: int) -> int:
 
 
 @helper
-def _name_end(text: int, begin: int, end: int) -> int:
-    """Find where the name that starts at ``begin`` ends: as `end_of_name`, or with its line."""
-    i = begin
-    while i < end:
-        if i + 8 <= end:
-            w = word(text + i)
-            blank = (w - BLANKS) & ~w & uint64(0x8080808080808080)  # a space or below it
-            found = blank | marks(w, COLON) | marks(w, BAR)
-            if found == 0:
-                i += 8
-                continue
-            i += lowest(found) >> 3
-        if byte(text + i) in (SPACE, TAB, RETURN, NEWLINE, COLON, BAR):
-            break
-        i += 1
-    return i
-
-
-@helper
 def _unnamed(text: int, begin: int, end: int) -> int:
     """Count the features without a name that begin in a range."""
     n = 0
@@ -145,13 +111,13 @@ def _feature(text: int, end: int, place: int, n_unnamed: int, out: int, to: int,
     """
     if byte(text + place) == COLON:
         return _count(n_unnamed, out, to, room)
-    stop = _name_end(text, place, end)
+    stop = end_of_name(text, place, end)
     to = _copied(text, place, stop, end, out, to, room)
     if stop < end and byte(text + stop) == COLON:
         value = byte(text + stop + 1)
         if not (value in (PLUS, MINUS, DOT) or ZERO <= value <= ZERO + 9):
             to = _one(EQUALS, out, to, room)
-            to = _copied(text, stop + 1, _name_end(text, stop + 1, end), end, out, to, room)
+            to = _copied(text, stop + 1, end_of_name(text, stop + 1, end), end, out, to, room)
     return to
 
 
@@ -206,7 +172,7 @@ def _spell(
             s = _section(first, k if row < 0 else factor[row, f], s)
             to = _one(STAR, out, to, room) if f > 0 else to
             begin = bar[s] + 1
-            to = _copied(text, begin, _name_end(text, begin, end), end, out, to, room)
+            to = _copied(text, begin, end_of_name(text, begin, end), end, out, to, room)
         to = _one(0, out, to, room) if to > named else to
         for f in range(n_factors):
             own = k if row < 0 else factor[row, f]
