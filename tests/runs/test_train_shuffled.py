@@ -20,7 +20,7 @@ from helpers.observing import heard
 from helpers.stop_after import stopped_after
 from helpers.training_text import lines
 
-SORTED = "labels come sorted, or in long runs"
+SORTED = "labels come sorted ("
 TEXT = "".join(sorted(lines(1200).splitlines(keepends=True))).encode()
 
 
@@ -67,7 +67,7 @@ def test_a_sorted_file_is_told_and_shuffling_mends_it(data, tmp_path):
     args = ("train", data, "-m", tmp_path / "m")
     said = dwindle(*args, text=True).stderr
     assert said.count(SORTED) == 1
-    assert "they change 1 time in 1,200 examples" in said
+    assert "(1 change in 1,200 examples; at random" in said
     assert "shuffle the data, or train with --shuffle 1200\n" in said
     (tmp_path / "test.vw").write_text(lines(1000, seed=5))
 
@@ -177,3 +177,11 @@ def test_a_model_worse_than_a_constant_is_told_so(tmp_path):
         summary = json.loads(dwindle(*bad, *more, "--json").stdout.splitlines()[-1])
         assert summary["worse_than_constant"] is True
         assert told not in dwindle(*good, *more, text=True).stderr
+
+
+def test_a_model_that_was_worse_only_at_first_is_told_to_be_better_later(tmp_path):
+    (tmp_path / "a.vw").write_text("".join(f"{i % 2} | x{i % 2} y\n" for i in range(300)))
+    args = ("train", tmp_path / "a.vw", "-m", tmp_path / "m", "--update", "plain", "-l", 3000)
+    said = dwindle(*args, text=True).stderr
+    assert " is the best constant's loss\nlater half    0.000000, which is better\n" in said
+    assert "worse than" not in said

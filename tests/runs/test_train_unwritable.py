@@ -104,8 +104,8 @@ def test_patience_without_a_holdout_is_refused(data, tmp_path):
     done = dwindle("train", data, "-m", tmp_path / "m", "--patience", 3, check=False, text=True)
     assert (done.returncode, done.stderr) == (
         2,
-        "dwindle: patience 3 needs a holdout, on which passes are compared: say --holdout 10, for "
-        "every tenth example, or --holdout FILE\n",
+        "dwindle: --patience does nothing without --holdout: say --holdout 10, for every tenth "
+        "example, or --holdout FILE\n",
     )
 
 

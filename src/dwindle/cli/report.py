@@ -180,6 +180,7 @@ class Report(Observer):
             ),
             f"loss          {s.loss:.6f} {s.loss_name.lower()}{_which(s)}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
+            *([f"later half    {s.late_loss:.6f}, which is better"] if _is_better_later(s) else []),
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
             *([f"accuracy      {s.accuracy:.4f}"] if s.accuracy == s.accuracy else []),
             *([f"last pass     {_last_pass(s)}"] if s.passes > 1 else []),
@@ -205,6 +206,11 @@ def _which(s: Any) -> str:
 def _time(s: Any) -> str:
     compiling = f" ({s.seconds_compiling:.1f} s compiling)" if s.seconds_compiling > 0.1 else ""
     return f"{s.seconds:.2f} s{compiling}, {s.examples_per_second:,.0f} examples a second"
+
+
+def _is_better_later(s: Any) -> bool:
+    """Whether the model was better than the constant in the later half, if not on the whole."""
+    return bool(s.loss > s.best_constant_loss > s.late_loss)
 
 
 def _last_pass(s: Any) -> str:

@@ -10,7 +10,7 @@ from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
-from dwindle.model.checkpoint import save_checkpoint
+from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures, Progress
@@ -38,6 +38,22 @@ class Reached:
     bad_lines: list[str] = field(default_factory=list)
     examples_before: int = 0  # of the model that the run started from
     weight_before: float = 0.0  # and their importance
+
+
+def path_for(model_path: Path) -> Path:
+    """Return where the checkpoint of a run is that writes this model."""
+    return model_path.with_name(model_path.name + ".checkpoint")
+
+
+def beside(model_path: Path) -> tuple[Learner | OneVsRest, dict[str, Any]]:
+    """Read the checkpoint beside a model."""
+    path = path_for(model_path)
+    if not path.exists():
+        raise DataError(
+            f"{path}: there is no checkpoint to resume from: leave out --resume to begin anew, or "
+            "say --start-from MODEL to learn on from a model"
+        )
+    return load_checkpoint(path)
 
 
 def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.text import counted
+
+IN_MEMORY = 10**7  # examples that --shuffle is advised for
 FEW = 100  # labels, of which nothing can be said
 PART = 0.05  # of the usual changes, below which labels are sorted
 
@@ -56,6 +59,17 @@ class LabelOrder:
             return False
         one_way = min(self.rises, self.falls) < PART * self.changes and self.changes > usual / 2
         return one_way or self.changes < PART * usual
+
+    def fault(self, weight: Mapping[float, float]) -> str:
+        """Say what is wrong with the order, and how to mend it; "" if nothing is."""
+        if not self.is_sorted(weight):
+            return ""
+        shuffle = f", or train with --shuffle {self.n}" if self.n <= IN_MEMORY else ""
+        return (
+            f"labels come sorted ({counted(self.changes, 'change')} in {self.n:,} examples; at "
+            f"random it would be some {self.usual(weight):,.0f}), and what was learned first is "
+            f"forgotten: shuffle the data{shuffle}"
+        )
 
     def state(self) -> list[float | None]:
         """Return everything, fit for JSON."""

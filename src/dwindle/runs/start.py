@@ -1,7 +1,7 @@
-"""Going on from the model of an earlier run: with its weights, its settings and its reading."""
+"""The settings of a run that goes on from an earlier one: from its checkpoint, or its model."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -15,11 +15,41 @@ from dwindle.model.model import Model
 from dwindle.runs.build import settings_of_learner
 from dwindle.runs.settings import TrainSettings, complete
 
+# Settings that must be as they were when a run is resumed.
+RESUMED = ("passes", "cooldown", "holdout", "patience", "class_weight", "shuffle", "seed")
+REMEMBERED = ("keep", "skip_bad", "save_state")  # settings that may be others then
+KINDS = ("categorical", "numeric", "text", "drop")  # options that say what columns are
+# Settings that do nothing without another, and what to say then.
+NEEDED = {
+    "patience": ("holdout", "say --holdout 10, for every tenth example, or --holdout FILE"),
+    "seed": ("shuffle", "say --shuffle 100000, for windows of so many examples"),
+}
 OWN = ("label_column", "weight_column")  # of the reading: another file may call them otherwise
 # The options that say what features are, and the field of `ReadOptions` that they set.
 FEATURES = {name: name for name in ("interactions", "ngrams", "counts")} | dict.fromkeys(
-    ("categorical", "numeric", "text", "drop", "columns"), "columns"
+    (*KINDS, "columns"), "columns"
 )
+
+
+def check_needed(settings: TrainSettings, given: Collection[str]) -> None:
+    """Refuse settings that were given though they do nothing without another."""
+    for name, (other, advice) in NEEDED.items():
+        if name in given and getattr(settings, other) is None:
+            raise SettingError(f"--{name} does nothing without --{other}: {advice}")
+
+
+def completed(
+    settings: TrainSettings,
+    learner: Learner | OneVsRest,
+    metadata: Mapping[str, Any],
+    given: Collection[str],
+) -> TrainSettings:
+    """Take from a checkpoint the settings that were not given."""
+    run = {name: metadata[name] for name in (*RESUMED, *REMEMBERED) if name in metadata}
+    settings = complete(settings, settings_of_learner(learner) | run, given)
+    if {*metadata["reading"], *KINDS} & set(given):
+        return settings
+    return replace(settings, reading=as_before(metadata["reading"], settings.reading))
 
 
 def continued(

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
-from dwindle._base.text import counted
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
@@ -25,64 +23,21 @@ from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.jit.compile import seconds_compiling
-from dwindle.model.checkpoint import load_checkpoint
 from dwindle.model.classes import ClassModels, load_model, model_of, states_of
 from dwindle.model.model import Model
 from dwindle.runs import checkpoint
-from dwindle.runs.build import make_learners, settings_of_learner
+from dwindle.runs.build import make_learners
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
-from dwindle.runs.progress import Figures, Progress
+from dwindle.runs.progress import Figures
 from dwindle.runs.progress_table import Row, cut
 from dwindle.runs.run_data import Passes
-from dwindle.runs.settings import BALANCED, TrainSettings, complete
-from dwindle.runs.start import continued
+from dwindle.runs.settings import BALANCED, TrainSettings
+from dwindle.runs.start import REMEMBERED, RESUMED, check_needed, completed, continued
+from dwindle.runs.summary import Summary, is_worse
 
-# Settings that do nothing without another, and what to say then.
-NEEDED = {
-    "patience": ("holdout", "say --holdout 10, for every tenth example, or --holdout FILE"),
-    "seed": ("shuffle", "say --shuffle 100000, for windows of so many examples"),
-}
-WORSE = 1.01  # times the loss of the best constant, which is known only in hindsight
-IN_MEMORY = 10**7  # examples that --shuffle is advised for
 SHOWN = 3  # bad lines quoted in a summary
-# Settings that must be as they were when a run is resumed.
-RESUMED = ("passes", "cooldown", "holdout", "patience", "class_weight", "shuffle", "seed")
-REMEMBERED = ("keep", "skip_bad", "save_state")  # settings that may be others then
-
-
-@dataclass
-class Summary:
-    """The outcome of a training run."""
-
-    examples: int  # each counted once, however many passes there were
-    feature_count: int
-    seen: int
-    peak_live: int
-    kept: int
-    loss: float  # of the first pass, as is the AUC: measured before learning
-    best_constant_loss: float
-    auc: float
-    seconds: float
-    examples_per_second: float
-    peak_memory_bytes: int
-    model_bytes: int
-    skipped: int
-    seconds_compiling: float = 0.0  # of `seconds`, and not of `examples_per_second`
-    loss_name: str = ""
-    labels: dict[str, float] = field(default_factory=dict)
-    eviction_report: dict[str, float] = field(default_factory=dict)  # with a budget
-    bad_lines: list[str] = field(default_factory=list)
-    classes: list[float | str] = field(default_factory=list)  # if there are several
-    accuracy: float = math.nan  # of several classes
-    worse_than_constant: bool = False  # on the holdout, else in the later half of the last pass
-    passes: int = 1  # that were made
-    last_pass_loss: float | None = None  # while learning again; None if there was one pass only
-    last_pass_auc: float | None = None
-    best_pass: int | None = None  # whose model it is; None without a holdout, as are these
-    holdout_loss: float | None = None
-    holdout_auc: float | None = None
 
 
 def train(
@@ -113,9 +68,9 @@ def train(
     settings = settings or TrainSettings()
     observer = observer or Observer()
     target = Path(model_path)
-    earlier = _checkpoint_for(target) if resume else None
+    earlier = checkpoint.beside(target) if resume else None
     if earlier is not None and given is not None:
-        settings = _completed(settings, *earlier, given)
+        settings = completed(settings, *earlier, given)
     start = None
     if earlier is not None:
         start_from = start_from or earlier[1].get("start_from")
@@ -123,9 +78,7 @@ def train(
         start = load_model(start_from)
         settings = continued(settings, start_from, start, given)
     settings.check()
-    for name, (other, advice) in NEEDED.items():
-        if name in (given or ()) and getattr(settings, other) is None:
-            raise SettingError(f"--{name} does nothing without --{other}: {advice}")
+    check_needed(settings, given or ())
     files = sources(paths)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
     run = _Run(files, target, settings, data, observer, start_from)
@@ -139,35 +92,6 @@ def train(
             return run.go()
         finally:
             run.clean_up()
-
-
-def _checkpoint_of(model_path: Path) -> Path:
-    return model_path.with_name(model_path.name + ".checkpoint")
-
-
-def _checkpoint_for(model_path: Path) -> tuple[Learner | OneVsRest, dict[str, Any]]:
-    """Read the checkpoint beside a model."""
-    path = _checkpoint_of(model_path)
-    if not path.exists():
-        raise DataError(
-            f"{path}: there is no checkpoint to resume from: leave out --resume to begin anew, or "
-            "say --start-from MODEL to learn on from a model"
-        )
-    return load_checkpoint(path)
-
-
-def _completed(
-    settings: TrainSettings,
-    learner: Learner | OneVsRest,
-    metadata: dict[str, Any],
-    given: Collection[str],
-) -> TrainSettings:
-    """Take from a checkpoint the settings that were not given."""
-    run = {name: metadata[name] for name in (*RESUMED, *REMEMBERED) if name in metadata}
-    settings = complete(settings, settings_of_learner(learner) | run, given)
-    if {*metadata["reading"], *("categorical", "numeric", "text", "drop")} & set(given):
-        return settings
-    return replace(settings, reading=as_before(metadata["reading"], settings.reading))
 
 
 def _labels(settings: TrainSettings, paths: Sources) -> Labels:
@@ -197,7 +121,7 @@ class _Run(checkpoint.Reached):
         self.paths = paths
         self.size = size(paths)
         self.model_path = model_path
-        self.checkpoint = _checkpoint_of(model_path)
+        self.checkpoint = checkpoint.path_for(model_path)
         self.best_path = model_path.with_name(model_path.name + ".best")
         self.settings = settings
         self.data = data
@@ -297,24 +221,13 @@ class _Run(checkpoint.Reached):
             self.last = self.progress.next_pass()
             if self.first is None:
                 self.first = self.last
-                self._warn_of_order(self.progress)
+                if fault := self.progress.order.fault(self.progress.labels.weight):
+                    self.note(fault)
         self.pass_number += 1
         self.skipped_before += self.bad_in_pass
         self.done_in_pass = self.bad_in_pass = 0
         if self.learner is not None:
             self.learner.next_pass()
-
-    def _warn_of_order(self, progress: Progress) -> None:
-        """Say so if the labels came sorted."""
-        order, weight = progress.order, progress.labels.weight
-        if order.is_sorted(weight):
-            n, changes = progress.examples, counted(order.changes, "time")
-            shuffle = f", or train with --shuffle {n}" if n <= IN_MEMORY else ""
-            self.note(
-                f"labels come sorted, or in long runs: they change {changes} in {n:,} "
-                f"examples, in a random order some {order.usual(weight):,.0f} times; what "
-                f"was learned first is forgotten: shuffle the data{shuffle}"
-            )
 
     def _measure_pass(self) -> None:
         """Measure on the holdout, if there is one, and keep the model if it is the best so far."""
@@ -390,8 +303,14 @@ class _Run(checkpoint.Reached):
         self.observer.row(Row(*figures, *where, p.accuracy))
 
     def _finish(self) -> Summary:
-        learner, progress, first = self.learner, self.progress, self.first
-        if learner is None or progress is None or first is None or progress.examples == 0:
+        learner, progress, first, last = self.learner, self.progress, self.first, self.last
+        if (
+            learner is None
+            or progress is None
+            or first is None
+            or last is None
+            or not first.examples
+        ):
             raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
         keep = self.settings.keep
         if self.data.holdout is None:
@@ -428,7 +347,8 @@ class _Run(checkpoint.Reached):
             eviction_report=learner.eviction_report() if learner.max_live else {},
             bad_lines=self.bad_lines,
             passes=self.pass_number,
-            worse_than_constant=self._is_worse(constant),
+            worse_than_constant=is_worse(last, self.best, constant),
+            late_loss=first.late_loss,
             **self._last_pass(),
             best_pass=self.best.number or None,
             **self._measured(),
@@ -469,13 +389,6 @@ class _Run(checkpoint.Reached):
             | self._last_pass()
             | self._measured()
         )
-
-    def _is_worse(self, constant: float) -> bool:
-        """Whether a constant is better: on the holdout, else in the later half of the last pass."""
-        assert self.last is not None
-        if self.best.number:
-            return self.best.loss > WORSE * self.best.constant_loss
-        return self.last.late_loss > WORSE * constant
 
     def _last_pass(self) -> dict[str, Any]:
         """Gather the figures of the last pass, if it was not the first."""

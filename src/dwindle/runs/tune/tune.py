@@ -29,7 +29,8 @@ from dwindle.runs.journal import Journal
 from dwindle.runs.metrics import METRICS
 from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.settings import TrainSettings
-from dwindle.runs.train import Summary, train
+from dwindle.runs.summary import Summary
+from dwindle.runs.train import train
 from dwindle.runs.tune.grid import Grid, Setting
 from dwindle.runs.tune.scores import Found
 from dwindle.runs.tune.search import Search
