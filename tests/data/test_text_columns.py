@@ -165,6 +165,20 @@ def test_days_have_no_hour(tmp_path):
             assert features(path) == expected, path.suffix
 
 
+def test_what_is_no_date_is_a_bad_line(tmp_path):
+    days = [f"2024-05-{i:02d}" for i in range(1, 29)]
+    (tmp_path / "a.csv").write_text("d,label\n" + "".join(f"{d},1\n" for d in [*days, "soon"]))
+    with pytest.raises(DataError, match=r"a.csv:30: column 'd': expected a date \(28 of 29 cells"):
+        features(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("d,label\n2024-05-31,1\n2024-02-30,1\n\xff,0\n", "latin-1")
+    parsed = next(read([str(tmp_path / "b.csv")], ReadOptions(columns={"d": "date"})))
+    assert [fault.line for fault in parsed.bad] == [3, 4]
+    frame = pd.DataFrame({"d": pd.to_datetime(days[:2]).astype("int64"), "label": [1, 1]})
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    with pytest.raises(DataError, match=r"expected a date \(as told\), got '17145"):
+        features(tmp_path / "a.jsonl", columns={"d": "date"})
+
+
 def test_lists_of_strings_are_several_values_of_a_category(tmp_path):
     tags = [["red", "blue", "red"], [], None, ["blue", None, ""]]
     frame = pd.DataFrame({"tags": tags, "label": [1, 0, 1, 0]})
@@ -215,7 +229,8 @@ def test_a_text_can_be_crossed_with_another_column(tmp_path):
         ([f"Call me at {i} about the red bike" for i in range(40)], "text"),
         (["ok thanks"] * 5 + [f"See you at {i}, and bring the kids too" for i in range(15)], "text"),
         ([f"2024-05-{i:02d}" for i in range(1, 29)], "date"),
-        ([f"2024-05-{i:02d} 10:00" for i in range(1, 29)] + ["soon"], "category"),
+        ([f"2024-05-{i:02d} 10:00" for i in range(1, 29)] + ["NA", "", "?"], "date"),
+        ([f"2024-05-{i:02d} 10:00" for i in range(1, 29)] + ["soon", "today"] * 3, "category"),
     ],
 )  # fmt: skip
 def test_a_column_of_strings_is_a_text_if_it_reads_like_one(tmp_path, values, kind):

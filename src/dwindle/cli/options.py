@@ -26,7 +26,7 @@ SECTIONS = {
     "Going on": ("start_from", "save_state", "resume", "checkpoint_every"),
     "Data": (
         *("format_", "delimiter", "header", "label_column", "weight_column", "interactions"),
-        *("categorical", "numeric", "text", "ngrams", "counts", "drop"),
+        *("categorical", "numeric", "text", "ngrams", "counts", "date", "drop"),
         *("shuffle", "seed", "skip_bad", "allow_unknown", "threads"),
     ),
 }
@@ -86,6 +86,8 @@ features = decorated(
     click.option("--ngrams", type=click.IntRange(1), default=1, show_default=True, metavar="N",
                  help="Of a text, also take each run of 2 to N words."),
     click.option("--counts", is_flag=True, help="Of a text, count how often a word occurs."),
+    click.option("--date", multiple=True, metavar="COLUMN,...",
+                 help="Columns of ISO dates: hour, weekday and month are features."),
     click.option("--drop", multiple=True, metavar="NAME,...",
                  help="Columns or namespaces to leave out."),
 )  # fmt: skip
@@ -203,7 +205,8 @@ def _delimiter(given: str | None) -> str | None:
 
 def _columns(settings: dict[str, Any]) -> dict[str, str]:
     """Take out of ``settings`` the kinds of columns."""
-    kinds = {"categorical": "category", "numeric": "number", "text": "text", "drop": "drop"}
+    kinds = {"categorical": "category", "numeric": "number"}
+    kinds |= {kind: kind for kind in ("text", "date", "drop")}
     found: dict[str, str] = {}
     for option, kind in kinds.items():
         for name in ",".join(settings.pop(option, ())).split(","):

@@ -26,6 +26,7 @@ SHARED = {
     "text": (),
     "ngrams": 1,
     "counts": False,
+    "date": (),
     "drop": (),
     "skip_bad": False,
 }  # with their defaults

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import BadLine, Parsed, are_words
 from dwindle.data.formats.tables.cells import numbers, unicode
-from dwindle.data.formats.tables.kinds import MISSING, NO, NUMBER, YES
+from dwindle.data.formats.tables.dates import MISSING
+from dwindle.data.formats.tables.kinds import NO, NUMBER, YES
 from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, WideTable
 from dwindle.data.options import ReadOptions
 from dwindle.data.pipes import Pieces

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dwindle.data.formats.tables.kinds import MISSING, NO, SPACE, YES
+from dwindle.data.formats.tables.dates import MISSING
+from dwindle.data.formats.tables.kinds import NO, SPACE, YES
 from dwindle.data.text.errors import is_number, never_finite, quoted
 from dwindle.features.arrow import is_list, is_text
 

@@ -16,6 +16,9 @@ ISO = (
 )
 _MIDNIGHT = r"^.{10}[T ]00:00(?::00(?:[.,]0+)?)? ?(?:Z|[+-][0-9:]+)?$"
 
+# What other programs write for a missing value, in a column of numbers or dates.
+MISSING = r"(?i)^\s*(?:na|n/a|#n/a|nan|null|none|nil|\?|-|\.)?\s*$"
+
 PARTS = {
     "hour": pa.array([str(hour) for hour in range(24)]),
     "weekday": pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]),
@@ -60,7 +63,7 @@ def date_parts(column: pa.Array, fault: Callable[[int, bytes], None]) -> dict[st
 def _read(column: pa.Array, fault: Callable[[int, bytes], None]) -> tuple[pa.Array, pa.Array]:
     """Read the days and the hours of ISO dates."""
     given = pc.utf8_trim_whitespace(column)
-    given = pc.if_else(pc.equal(given, ""), None, given)
+    given = pc.if_else(pc.match_substring_regex(given, MISSING), None, given)
     good = pc.match_substring_regex(given, ISO)
     cells = pc.if_else(good, given, None)
     day = pc.strptime(pc.utf8_slice_codeunits(cells, 0, 10), "%Y-%m-%d", "s").cast(pa.date32())
@@ -72,8 +75,3 @@ def _read(column: pa.Array, fault: Callable[[int, bytes], None]) -> tuple[pa.Arr
     timed = pc.and_(timed, pc.invert(pc.match_substring_regex(cells, _MIDNIGHT)))
     hour = pc.if_else(timed, pc.utf8_slice_codeunits(cells, 11, 13), None)
     return day, hour.cast(pa.int64())
-
-
-def are_dates(column: pa.Array) -> bool:
-    """Tell whether all strings that are there are ISO dates."""
-    return bool(pc.all(pc.match_substring_regex(column, ISO), min_count=1).as_py())

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dwindle.data.formats.tables.dates import are_dates
+from dwindle.data.formats.tables.dates import ISO, MISSING
 from dwindle.data.schema import Kind
 from dwindle.data.text.errors import quoted
 from dwindle.features.arrow import is_list, is_text
@@ -24,8 +24,6 @@ YES = [b"true", b"True", b"TRUE"]
 NO = [b"false", b"False", b"FALSE"]
 NUMBER = r"^\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))\s*$"
 CODE = r"^\s*0[0-9]+\s*$"
-# What other programs write for a missing value, in a column of numbers.
-MISSING = r"(?i)^\s*(?:na|n/a|#n/a|nan|null|none|nil|\?|-|\.)?\s*$"
 
 
 def _is_list_of_strings(kind: pa.DataType) -> bool:
@@ -77,9 +75,11 @@ def kind_of_words(column: pa.Array, name: str) -> Guess:
     'text'
     """
     cells = column.drop_null()
-    if are_dates(cells):
-        return Guess(Kind.DATE, "all cells are ISO dates")
     n, n_distinct = len(cells), len(cells.unique())
+    there = n - (pc.sum(pc.match_substring_regex(cells, MISSING)).as_py() or 0)
+    n_dates = pc.sum(pc.match_substring_regex(cells, ISO)).as_py() or 0
+    if n_dates and n_dates >= MOSTLY * there:
+        return Guess(Kind.DATE, f"{n_dates} of {there} cells are ISO dates")
     n_words = 1 + pc.mean(pc.count_substring(cells[: 10 * ENOUGH], " ")).as_py()
     if n_words >= WORDY and n_distinct >= MANY * n:
         why = f"{n_words:.0f} words in a cell, {n_distinct} of {n} cells distinct"

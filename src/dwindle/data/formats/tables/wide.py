@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.data.formats.block import Parsed
-from dwindle.data.formats.tables.cells import categories, dicts, numbers, strings
+from dwindle.data.formats.tables.cells import categories, dicts, numbers, strings, unicode
 from dwindle.data.formats.tables.dates import date_parts
 from dwindle.data.formats.tables.kinds import kind_by_cells, kind_by_type
 from dwindle.data.formats.tables.objects import members
@@ -213,7 +213,7 @@ class WideTable:
             options = self._options
             return words(strings(column, name, wrong), name, options.ngrams, counts=options.counts)
         if known.kind is Kind.DATE:
-            return _date(column, name, fault)
+            return _date(unicode(column, name, wrong), name, fault)
         if known.kind is Kind.OBJECT:
             return members(dicts(column, fault), name, wrong)
         made = _list if is_list(column.type) else _category
