@@ -53,6 +53,12 @@ def test_on_a_terminal_long_and_wide_names_lose_their_middle():
     assert all(name in line for name, line in zip(names, whole, strict=True))  # in a file
 
 
+def test_a_long_name_in_a_file_does_not_push_the_others_away():
+    long, short = drawn({"x" * 1000: 1.0, "a": 0.5})
+    assert long.startswith("x" * 1000 + " +1.00000 ")
+    assert len(short) < 100
+
+
 def test_what_an_encoding_cannot_show_is_plain_ascii():
     assert drawn({"é": 2.0, "naïve": -1.0}, encoding="ascii") == [
         "    \\xe9 +2.00000         |################",

@@ -22,13 +22,14 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 class Terminal:
     """A command with its standard error, and output if not said otherwise, on a terminal."""
 
-    def __init__(self, *args, columns=80, stdout=None, stdin=None, **environment):
+    def __init__(self, *args, columns=80, stdout=None, stdin=None, cwd=None, **environment):
         self.screen, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         known = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES", "NO_COLOR"}}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dwindle", *map(str, args)],
             stdin=stdin,
+            cwd=cwd,
             stdout=stdout or side,
             stderr=side,
             env=known | {"TERM": "xterm"} | environment,
@@ -261,3 +262,24 @@ def test_rich_is_not_imported_where_no_bar_is_shown(data, model, tmp_path):
             [sys.executable, "-c", code, *map(str, args)], capture_output=True, check=True
         )
         assert done.stdout.split()[-1] == b"False"
+
+
+@pytest.mark.slow
+def test_tables_names_and_figures_fit_a_terminal_of_60_columns(tmp_path):
+    rng = np.random.default_rng(1)
+    words = [" ".join(rng.choice(["good", "bad", "poor"], 40)) for _ in range(100)]
+    rows = "".join(f"{i % 2},{text},{i}\n" for i, text in enumerate(words))
+    data, model = tmp_path / "a.csv", tmp_path / "m"
+    data.write_text("label,what_was_said_by_the_customer,x\n" + rows)
+    for args in (
+        ("train", data, "-m", model, "--passes", 2, "--categorical", "what_was_said*"),
+        ("inspect", model),
+        ("evaluate", model, data),
+        ("explain", model, "a.csv"),
+    ):
+        terminal = Terminal(*args, columns=60, cwd=tmp_path)
+        assert terminal.end() == 0
+        lines = left_on(terminal.written)
+        shown = [line for line in lines if str(tmp_path) not in line and "dwindle:" not in line]
+        assert len(shown) > 10
+        assert all(len(line) <= 60 for line in shown), args

@@ -71,7 +71,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     if share is not None:
         yield from _of_classes(found)
     if "coverage" in found:
-        yield f"coverage      {found['coverage']:.6f} of the labels are at or below the prediction"
+        yield f"coverage      {found['coverage']:.6f} of labels are at most the prediction"
     for name in ("rmse", "mae", "r2"):
         if name in found:
             yield f"{METRICS[name].title:13} {_number(found[name], 'all labels are the same')}"
@@ -79,15 +79,15 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     if found["skipped"]:
         yield f"skipped       {counted(found['skipped'], 'bad line')}"
     if share is not None and not FEW < share < 1 - FEW:
-        yield f"\n{share:.2%} positive: accuracy says little here. Look at PR-AUC, at precision"
-        yield "and recall, and choose a --threshold."
+        yield f"\n{share:.2%} positive: accuracy says little here."
+        yield "Look at PR-AUC, precision and recall; choose a --threshold."
 
 
 def _of_classes(found: dict[str, Any]) -> Iterator[str]:
     """Format what does not depend on the threshold, then what does."""
     share = found["positive_share"]
     yield f"AUC           {_number(found['auc'], ONE_CLASS)}"
-    guessed = f", guessing has {share:.6f}" if 0 < share < 1 else ""
+    guessed = f", by chance {share:.6f}" if 0 < share < 1 else ""
     area = _number(found["average_precision"], "no positives")
     yield f"PR-AUC        {area} average precision{guessed}"
     if "brier_score" in found:

@@ -1,6 +1,7 @@
 """``dwindle inspect``: the command of `Model.load`."""
 
 import json
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,13 +50,20 @@ def command(model: str, *, top: int, as_json: bool) -> None:
 
     out = Console()
     for line in (*_settings(found), "", *_outcome(found)):
-        click.echo(plain(line, out.encoding))
+        click.echo(_wrapped(plain(line, out.encoding), out))
     members = getattr(found, "members", [found])
     for name, each in zip(getattr(found, "classes", [None]), members, strict=True):
         if name is not None:
             told = f"class {name}: intercept {each.intercept:+.6g}, {counted(len(each), 'feature')}"
             click.echo("\n" + plain(told, out.encoding))
         _heaviest(each, top, out)
+
+
+def _wrapped(line: str, out: Any) -> str:
+    """Break a line that is too long for a terminal, below its value."""
+    if not out.is_terminal or len(line) <= out.width:
+        return line
+    return textwrap.fill(line, out.width, subsequent_indent=" " * 14, drop_whitespace=True)
 
 
 def _heaviest(model: Any, top: int, out: Any) -> None:

@@ -48,6 +48,11 @@ class Bar:
         self._begin = 0.0
         self._before = 0  # examples of an earlier run that this one resumes
 
+    @property
+    def columns(self) -> int:
+        """How many columns the terminal has."""
+        return self._progress.console.width
+
     def line(self, text: str) -> None:
         """Print a line above the bar."""
         self._progress.console.out(text, highlight=False)

@@ -24,6 +24,10 @@ WORSE = "worse than the best constant: try another --learning-rate or less --gra
 class Screen(Protocol):
     """Where lines are printed and progress is shown."""
 
+    @property
+    def columns(self) -> int | None:
+        """How many columns a terminal has; None if it is none."""
+
     def line(self, text: str) -> None:
         """Print a line."""
 
@@ -36,6 +40,8 @@ class Screen(Protocol):
 
 class Log:
     """Standard error, without a bar."""
+
+    columns = None
 
     def __init__(self) -> None:
         self._tenths = 0  # of the runs, that were told
@@ -127,9 +133,9 @@ class Report(Observer):
             click.echo(json.dumps(for_json(row._asdict())))
         elif not self.quiet:
             if not self.begun:
-                self.screen.line(row.headings())
+                self.screen.line(row.headings(self.screen.columns))
                 self.begun = True
-            self.screen.line(str(row))
+            self.screen.line(row.line(self.screen.columns))
 
     def position(self, position: Any) -> None:
         """Move the bar."""

@@ -8,10 +8,14 @@ from rich.text import Text
 
 WIDEST = 24  # columns from the end of the longest bar below zero to that of the one above
 SHORTEST = 8  # columns of a name, however narrow the terminal
+LONGEST = 60  # columns to which names are padded in a file
 
 
 def show(weights: Sequence[tuple[str, float]], out: Console) -> None:
-    """Print a line for each weight, of at least one; on a terminal long names lose their middle."""
+    """Print a line for each weight, of at least one; on a terminal long names lose their middle.
+
+    In a file names are whole; bars are aligned after names that are not too long.
+    """
     marks = _Marks(out.encoding)
     names = [plain(name, out.encoding) for name, _ in weights]
     values = [w for _, w in weights]
@@ -20,11 +24,10 @@ def show(weights: Sequence[tuple[str, float]], out: Console) -> None:
     bars = [marks.bar(scale * w) for w in values]
     before = max(len(bar) if w < 0 else 0 for bar, w in zip(bars, values, strict=True))
     wide = max(map(cell_len, names))
-    if out.is_terminal:
-        room = out.width - len(numbers[0]) - WIDEST - len("  | ") - 1  # a half is rounded up
-        wide = min(wide, max(SHORTEST, room))
+    room = out.width - len(numbers[0]) - WIDEST - len("  | ") - 1  # a half is rounded up
+    wide = min(wide, max(SHORTEST, room) if out.is_terminal else LONGEST)
     for name, number, bar, w in zip(names, numbers, bars, values, strict=True):
-        short = _short(name, wide, marks.gap)
+        short = _short(name, wide, marks.gap) if out.is_terminal else name
         line = Text(" " * (wide - cell_len(short)) + f"{short} {number} ")
         line.append(f"{'' if w > 0 else bar:>{before}}", "blue")
         line.append(marks.zero)

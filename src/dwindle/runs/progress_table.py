@@ -4,23 +4,21 @@ It has a line whenever the number of examples has doubled, and one at the end of
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dwindle.features.batch import Batch
 
-HEADINGS = f"{'examples':>12} {'loss':>10} {'since last':>10} {'AUC':>8} {'alive':>11} {'seen':>12}"
-OF_CLASSES = HEADINGS.replace("     AUC", "accuracy")
-
-
-def headings(passes: int, *, classes: bool = False) -> str:
-    """Return the line above the table; ``classes``, if there are several."""
-    named = OF_CLASSES if classes else HEADINGS
-    return f"pass {named}" if passes > 1 else named
+NAMES = ("examples", "loss", "since last", "AUC", "alive", "seen")
+WIDE = (12, 10, 10, 8, 11, 12)  # columns of each
+NARROW = (8, 8, 10, 8, 8, 8)
 
 
 class Row(NamedTuple):
-    """A line of the table; loss and AUC are of this pass, measured before learning."""
+    """A line of the table; loss and AUC are of this pass, measured before learning.
+
+    Where the terminal has too few columns for the table, it is narrower, and fits 60.
+    """
 
     examples: int
     loss: float
@@ -32,18 +30,57 @@ class Row(NamedTuple):
     passes: int = 1
     accuracy: float = math.nan  # of several classes, which have no AUC
 
-    def headings(self) -> str:
-        """Return the line above the table."""
-        return headings(self.passes, classes=not math.isnan(self.accuracy))
+    def headings(self, columns: int | None = None) -> str:
+        """Return the line above the table, for a terminal of so many columns."""
+        names = (name if name != "AUC" else self._figure[0] for name in NAMES)
+        return self._joined("pass", names, self._widths(columns))
+
+    def line(self, columns: int | None = None) -> str:
+        """Return the line, for a terminal of so many columns."""
+        widths = self._widths(columns)
+        count = _short if widths is NARROW else "{:,}".format
+        losses = (
+            _loss(*each) for each in zip((self.loss, self.since_last), widths[1:], strict=False)
+        )
+        figure = self._figure[1]
+        shown = "" if math.isnan(figure) else f"{figure:.4f}"
+        cells = (count(self.examples), *losses, shown, count(self.alive), f"~{count(self.seen)}")
+        return self._joined(str(self.pass_number), cells, widths)
 
     def __str__(self) -> str:
-        auc = self.auc if math.isnan(self.accuracy) else self.accuracy
-        shown = " " * 8 if math.isnan(auc) else f"{auc:8.4f}"
-        number = f"{self.pass_number:4} " if self.passes > 1 else ""
-        return (
-            f"{number}{self.examples:12,} {self.loss:10.4f} {self.since_last:10.4f} {shown} "
-            f"{self.alive:11,} {'~' + format(self.seen, ','):>12}"
-        )
+        return self.line()
+
+    @property
+    def _figure(self) -> tuple[str, float]:
+        """The name and the value of the figure beside the loss."""
+        several = not math.isnan(self.accuracy)
+        return ("accuracy", self.accuracy) if several else ("AUC", self.auc)
+
+    def _widths(self, columns: int | None) -> tuple[int, ...]:
+        needed = sum(WIDE) + len(WIDE) - 1 + (5 if self.passes > 1 else 0)
+        return WIDE if columns is None or columns >= needed else NARROW
+
+    def _joined(self, number: str, cells: Iterable[str], widths: tuple[int, ...]) -> str:
+        """Put cells into their columns, after that of the pass if there are several."""
+        row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        return f"{number:>4} {row}" if self.passes > 1 else row
+
+
+def _loss(value: float, width: int) -> str:
+    text = f"{value:.4f}"
+    return text if len(text) <= width else f"{value:.3e}"
+
+
+def _short(n: int) -> str:
+    """Write a number in at most seven characters.
+
+    >>> [_short(n) for n in (99_999, 123_456, 1_234_567, 2_000_000_000)]
+    ['99,999', '123k', '1.23M', '2.00G']
+    """
+    if n < 100_000:
+        return f"{n:,}"
+    size, unit = (1e3, "k") if n < 1e6 else (1e6, "M") if n < 1e9 else (1e9, "G")
+    return f"{n / size:.3g}{unit}" if unit == "k" else f"{n / size:.2f}{unit}"
 
 
 def cut(batch: Batch, done: int, due: int) -> Iterator[Batch]:
