@@ -35,8 +35,9 @@ def test_figures_are_whole_though_another_thread_measures_them(data, tmp_path, m
             return len(batches) == stop_after
 
         observer = heard(on_row=rows.append, on_batch=batches.append, stopping=stopping)
+        begun = (tmp_path / f"{name}.checkpoint").exists()
         try:
-            summary = train([str(data)], tmp_path / name, training, observer=observer, resume=True)
+            summary = train([str(data)], tmp_path / name, training, observer=observer, resume=begun)
         except Stopped:
             more, summary = run(name)
             return rows + more, summary
