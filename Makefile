@@ -6,7 +6,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 TESTS ?=
 
-.PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons lint
+.PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
 .PHONY: bench paper paper-quick defaults big-ads big-ads-small frontier docs clean
 
 help:  ## list these targets
@@ -35,6 +35,9 @@ test-oldest:  ## the same with the oldest dependencies that are allowed
 
 test-pythons:  ## the same on every Python from 3.11 to 3.14 that is at hand
 	.ci/test-pythons
+
+install-size:  ## what `pip install dwindle` adds to an empty environment, and each extra
+	.ci/install-size $(PYTHON)
 
 lint: .venv/developing  ## lint, types, import contracts
 	$(BIN)/ruff check

@@ -132,7 +132,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(import_module(f"dwindle.{_HOME[name]}"), name)
+        try:
+            return getattr(import_module(f"dwindle.{_HOME[name]}"), name)
+        except ModuleNotFoundError as missing:
+            if str(missing.name).partition(".")[0] not in {"scipy", "sklearn"}:
+                raise
+            needs = f'{name} needs scikit-learn: pip install "dwindle[sklearn]"'
+            raise ImportError(needs, name=missing.name) from None
     raise AttributeError(f"module 'dwindle' has no attribute {name!r}")
 
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.shrinkage import Shrinkage, is_truncation
@@ -126,9 +125,10 @@ def certify(
 def _squared_norms(batch: Batch, row: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return |x|^2 of each example; a feature that is in it twice is one coordinate, the sum."""
     _, column = np.unique(batch.key, return_inverse=True)
-    shape = (batch.n_examples, int(column.max(initial=0)) + 1)
-    summed = csr_array((batch.x.astype(np.float64), (row, column)), shape=shape)
-    return np.asarray(summed.multiply(summed).sum(axis=1)).ravel()
+    n_columns = int(column.max(initial=0)) + 1
+    entry, place = np.unique(row * n_columns + column, return_inverse=True)
+    x = np.bincount(place, batch.x.astype(np.float64))
+    return np.bincount(entry // n_columns, x**2, batch.n_examples).astype(np.float64)
 
 
 def _look_up(comparator: Mapping[str, float], key: NDArray[Any]) -> NDArray[np.float64]:

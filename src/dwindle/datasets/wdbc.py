@@ -1,11 +1,15 @@
-"""The paper's experiment in small: real features among a thousand random ones (section 6)."""
+"""The paper's experiment in small: real features among a thousand random ones (section 6).
 
+``wdbc.csv.gz`` is "Breast Cancer Wisconsin (Diagnostic)" by W. Wolberg, O. Mangasarian, N. Street
+and W. Street (1993), from the UCI Machine Learning Repository, under the licence CC BY 4.0.
+"""
+
+import gzip
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.datasets import load_breast_cancer
 
 from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.schedules import Schedule
@@ -48,24 +52,26 @@ class Data(NamedTuple):
 
 
 def wdbc(seed: int) -> Data:
-    """Load wdbc from scikit-learn: 30 numeric features, standardised, and 1000 random ones.
+    """Load wdbc: 30 numeric features, standardised, and 1000 random ones.
 
     Each random feature is 1 with probability 0.05 and 0 otherwise. The rows are shuffled; the
     label is 1 for malignant.
     """
     rng = np.random.default_rng(seed)
-    bunch = load_breast_cancer()
-    order = rng.permutation(len(bunch.target))
-    real = bunch.data[order]
+    with gzip.open(Path(__file__).with_name("wdbc.csv.gz"), "rt") as file:
+        _, *features = next(file).rstrip().split(",")
+        malignant, *columns = np.loadtxt(file, delimiter=",", unpack=True)
+    order = rng.permutation(len(malignant))
+    real = np.stack(columns, axis=1)[order]
     center, spread = real[:N_TRAIN].mean(axis=0), real[:N_TRAIN].std(axis=0)
     random = rng.random((len(order), N_RANDOM)) < P_RANDOM
-    table = csr_array(np.hstack([(real - center) / spread, random]))
-    label = np.where(bunch.target[order] == 0, 1, -1)
-    names = [*map(str, bunch.feature_names), *(f"random {j}" for j in range(N_RANDOM))]
+    table = np.hstack([(real - center) / spread, random])
+    label = np.where(malignant[order] == 1, 1, -1)
+    names = [*features, *(f"random {j}" for j in range(N_RANDOM))]
     return Data(
         names,
-        Batch.from_csr(table[:N_TRAIN], label[:N_TRAIN]),
-        Batch.from_csr(table[N_TRAIN:], label[N_TRAIN:]),
+        Batch.from_dense(table[:N_TRAIN], label[:N_TRAIN]),
+        Batch.from_dense(table[N_TRAIN:], label[N_TRAIN:]),
     )
 
 
