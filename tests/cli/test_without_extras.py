@@ -12,8 +12,14 @@ from dwindle.datasets import wdbc
 EXTRAS = ["matplotlib", "pandas", "polars", "scipy", "sklearn"]
 WITHOUT = f"""
 import json, sys
-for name in {EXTRAS}:
-    sys.modules[name] = None  # as if it were not installed
+from importlib.machinery import PathFinder
+
+class Installed(PathFinder):
+    @classmethod
+    def find_spec(cls, name, *where):
+        return None if name in {EXTRAS} else super().find_spec(name, *where)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Installed
 import dwindle
 """
 COMMANDS = """
