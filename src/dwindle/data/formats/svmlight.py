@@ -68,7 +68,7 @@ def parse(
     data.svm:2: index '007' has leading zeros: write '7'
     """
     if interactions or ignore:
-        option = "interactions" if interactions else "ignore"
+        option = "interactions" if interactions else "drop"
         raise SettingError(f"{option}: svmlight has no namespaces (VW text has)")
     data, begin, size = opened(block)
     rows = Output(
