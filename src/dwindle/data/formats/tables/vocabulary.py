@@ -261,26 +261,29 @@ def _cross(
 
 
 @kernel
-def _keys(
-    text: int,
-    offset: Any,
-    seed: Any,
-    key: Any,
-) -> None:
-    """Hash the names from ``offset[w]`` to ``offset[w + 1]`` into ``key[w]``."""
+def _keys(text: int, begin: Any, end: Any, seed: Any, key: Any) -> None:
+    """Hash the names from ``begin[w]`` to ``end[w]`` into ``key[w]``."""
     for w in range(len(key)):
-        key[w] = key_of_name(text, offset[w], offset[w + 1], seed[w], -1)
+        key[w] = key_of_name(text, begin[w], end[w], seed[w], -1)
+
+
+def keys_in(
+    text: int, begin: NDArray[np.int64], end: NDArray[np.int64], seed: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Hash the names from ``begin[w]`` to ``end[w]`` of the text at an address."""
+    key = np.empty(len(begin), np.uint64)
+    begin.flags.writeable = end.flags.writeable = False  # to Numba a writable one is another type
+    _keys(text, begin, end, seed, key)
+    return key
 
 
 def keys_of(
     names: pa.LargeStringArray, seed: NDArray[np.uint64] | None = None
 ) -> NDArray[np.uint64]:
     """Hash names as `features.keys.key_of` does; a seed stands for a namespace."""
-    key = np.empty(len(names), np.uint64)
+    if not len(names):
+        return np.empty(0, np.uint64)
     seed = np.full(len(names), DEFAULT_SEED) if seed is None else seed
-    if len(names):
-        _, offsets, text = names.buffers()
-        offset = np.frombuffer(offsets, np.int64)[names.offset :]
-        offset.flags.writeable = False  # to Numba a writable array is another type
-        _keys(text.address if text else 0, offset, seed, key)
-    return key
+    _, offsets, text = names.buffers()
+    offset = np.frombuffer(offsets, np.int64)[names.offset :][: len(names) + 1]
+    return keys_in(text.address if text else 0, offset[:-1], offset[1:], seed)

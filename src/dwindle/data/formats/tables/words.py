@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import int64, uint64
+from numba import int64
 from numpy.typing import NDArray
 
 from dwindle.data.formats.tables.distinct import distinct
 from dwindle.data.formats.tables.several import Several, once_each
+from dwindle.data.formats.tables.vocabulary import keys_in
 from dwindle.features.arrow import strings_of
 from dwindle.features.keys import seed_of
 from dwindle.features.names import cut
 from dwindle.features.offsets import offsets
-from dwindle.features.xxh64 import clamped, xxh64
 from dwindle.jit.compile import inlined, kernel
 from dwindle.jit.intrinsics import byte
 
@@ -51,17 +51,32 @@ def words(column: pa.Array, namespace: str, ngrams: int = 1, *, counts: bool = F
     begin = np.empty((size + len(bound)) // 2 + 2, np.int64)
     first = np.empty(len(bound), np.int64)
     _find(raw.address if raw else 0, bound, _letters(), text, begin, first)
-    n_words = np.diff(first)
-    start = offsets(sum(np.maximum(n_words - n, 0) for n in range(ngrams)))
-    at, end = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
-    key = np.empty(start[-1], np.uint64)
-    _hash(text.ctypes.data, begin, first, ngrams, uint64(seed_of(namespace)), at, end, key)
+    start, at, end = _grams(begin, first, ngrams)
+    seed = np.full(len(at), seed_of(namespace), np.uint64)
+    key = keys_in(text.ctypes.data, at, end, seed)
     where, which = distinct(key)
     bare = strings_of(*cut(text, at[where], end[where] - at[where]))
     names = pc.binary_join_element_wise(
         pa.scalar(namespace, bare.type), bare, pa.scalar("\0", bare.type)
     )
     return Several(names, key[where], *once_each(start, which, len(where), counts=counts))
+
+
+def _grams(
+    begin: NDArray[np.int64], first: NDArray[np.int64], ngrams: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the n-grams of each row start, and where each begins and ends in the text."""
+    n_words = np.diff(first)
+    sizes = [np.maximum(n_words - n, 0) for n in range(ngrams)]
+    start = offsets(np.sum(sizes, axis=0))
+    at, end = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
+    shift = start[:-1] - first[:-1]  # from the number of an n-gram's first word to its place
+    for n, size in enumerate(sizes):
+        word = np.repeat(first[:-1] - offsets(size)[:-1], size) + np.arange(size.sum())
+        place = word + np.repeat(shift, size)
+        at[place], end[place] = begin[word], begin[word + n + 1] - 1
+        shift = shift + size
+    return start, at, end
 
 
 @cache
@@ -120,18 +135,3 @@ def _find(source: int, bound: Any, kind: Any, text: Any, begin: Any, first: Any)
             alone = what == ALONE
             p += size
     first[len(bound) - 1] = n
-
-
-@kernel
-def _hash(
-    text: int, begin: Any, first: Any, ngrams: int, seed: Any, at: Any, end: Any, key: Any
-) -> None:
-    """Find the n-grams of each row, shorter ones first: where they are in the text, and keys."""
-    k = 0
-    for i in range(len(first) - 1):
-        for n in range(1, ngrams + 1):
-            for w in range(first[i], first[i + 1] - n + 1):
-                at[k] = begin[w]
-                end[k] = begin[w + n] - 1
-                key[k] = clamped(xxh64(text, at[k], end[k], seed, -1))
-                k += 1
