@@ -93,6 +93,15 @@ def test_a_csv_of_mails_is_learned_as_their_words_in_vw_text_are_to_the_bit(tmp_
     assert "column 'text': 13 words in a cell, 600 of 600 cells distinct: taken as text" in said
 
 
+def test_a_csv_of_mails_is_converted_to_vw_text_with_its_pairs_of_words(tmp_path):
+    frame = mails(200)
+    frame.to_csv(tmp_path / "mails.csv", index=False)
+    dwindle("convert", "mails.csv", "mails.vw", "--ngrams", 2, cwd=tmp_path)
+    table, _, _ = learned(tmp_path / "mails.csv", "--ngrams", 2, cwd=tmp_path)
+    assert any("_" in row["feature"] for row in table)
+    assert table == learned(tmp_path / "mails.vw", cwd=tmp_path)[0]
+
+
 def test_a_mail_is_scored_as_its_words_are(tmp_path):
     frame = mails()
     frame.to_csv(tmp_path / "mails.csv", index=False)

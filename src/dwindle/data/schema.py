@@ -134,6 +134,7 @@ class ColumnKinds:
         self._found = {column.name: column for column in remembered or ()}
         self._undecided: dict[str, None] = {}
         self._tables: dict[str, None] = {}  # names of columns, of all tables so far
+        self._source = ""  # of the last of these tables
         self.unseen = frozenset(names)
         self._lock = Lock()
 
@@ -204,13 +205,14 @@ class ColumnKinds:
         """Take notice of the columns of a table to learn from."""
         if not self._tables:
             self._check_said(columns, source)
-        else:
+        elif source != self._source:  # else more members of its objects came up
             missing = [n for n in self._tables if n not in columns and n not in self._dropped()]
             new = [name for name in columns if name not in self._tables]
             if missing:
                 self._note(f"{source}: lacks {listed(missing)}, which files before it have")
             if new:
                 self._note(f"{source}: has {listed(new)}, which files before it lack")
+        self._source = source
         for name in columns:
             self._tables[name] = None
             said = self.said(name)
