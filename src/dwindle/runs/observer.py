@@ -22,9 +22,6 @@ class Observer:
     def classes(self, told: str) -> None:
         """Called before learning with the classes, if there are several or they have names."""
 
-    def classes(self, told: str) -> None:
-        """Called before learning with the classes, if there are several or they have names."""
-
     def pass_ended(self, result: "Pass") -> None:
         """Called after each pass if there is a holdout."""
 
