@@ -28,15 +28,17 @@ dwindle convert train.vw train.arrow
 - **Output.** Results go to standard output, everything else to standard error.
 - **Exit codes.** 0: success; 1: bad data; 2: bad usage; 130 and 143: stopped by Ctrl-C and by SIGTERM; 141: the reader of a pipe went away, as in `dwindle predict ... | head -1`. That is how `cat` ends too, so with `set -o pipefail` such a line of a script fails unless it says `|| [ $? -eq 141 ]`.
 - **Malformed lines** stop a run with one message, `file:line: what was expected, what was found`, and leave an earlier model as it was. With `--skip-bad` they are counted and skipped.
-- **Several passes** (`--passes`) parse text once. Later passes read a temporary file in the folder that TMPDIR names; it is gone when the run ends, however it ends.
+- **Several passes** (`--passes`) parse text once. Later passes read a temporary file in the folder that TMPDIR names; it is gone when the run ends, however it ends. With `--interactions` a file is parsed in each pass instead, since the products would take more room than the data.
 - **Holdout** (`--holdout`): every N-th example, or a file, is not learned from but measured on after each pass. The run stops when that gets no better, and the model is that of the best pass.
 - **Sorted data** (all examples of one class, then all of the other) is bad for every online learner: what was learned first is forgotten. A note says so. `--shuffle N` shuffles the examples within windows of N, which are kept in memory, in each pass anew; `--seed` changes the order.
 - **Learning on** from yesterday's model: [`--start-from`](learning-on.md).
 - **Ctrl-C** writes a checkpoint and prints how to resume. A run that was stopped and resumed gives the same model, to the bit.
+- **Completion** of commands and options: `eval "$(_DWINDLE_COMPLETE=bash_source dwindle)"` in `~/.bashrc`; for other shells `zsh_source` or `fish_source`.
+- **Other programs' options**, as `--l1` or `--alpha`, are answered with their name here.
 - **`dwindle tune`** [finds good settings](tuning.md); if it is stopped, the same command continues.
 
 A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first: `pandas.read_parquet("ads.parquet")` shows it.
-In Python the same functions are `dwindle.train`, `tune`, `predict`, `evaluate`, `convert` and `merge`, and `dwindle.Model.load` opens a model: see [the API](api.md).
+In Python the same functions are `dwindle.train`, `tune`, `predict`, `evaluate`, `explain`, `convert` and `merge`, and `dwindle.Model.load` opens a model: see [the API](api.md).
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples and at the end of each pass.
 Every figure in it is measured before learning from the example: *loss* is the mean of this pass so far, *since last* the mean since the row above, *alive* the features whose weight is not zero, *seen* an estimate of the distinct features so far.

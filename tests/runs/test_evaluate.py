@@ -127,6 +127,18 @@ def test_what_cannot_be_evaluated_is_told(models, tmp_path, model, text, message
         evaluate(models / model, [str(tmp_path / "a.vw")])
 
 
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [("logistic", "3 | x0\n"), ("quantile", '{"label": "yes", "features": {"x0": 1}}\n')],
+)
+def test_messages_name_no_option_that_evaluate_lacks(models, tmp_path, model, text):
+    (tmp_path / "a").write_text(text)
+    done = dwindle("evaluate", models / model, tmp_path / "a", check=False, text=True)
+    assert done.returncode == 1
+    assert "expected a" in done.stderr
+    assert "--" not in done.stderr
+
+
 def lines(*args):
     return dwindle("evaluate", *args, text=True).stdout.splitlines()
 

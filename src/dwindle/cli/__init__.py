@@ -74,6 +74,10 @@ def main() -> None:
     Example:
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle inspect ads.parquet
+
+    \b
+    Completion with the tab key, in ~/.bashrc (or zsh_source, fish_source):
+      eval "$(_DWINDLE_COMPLETE=bash_source dwindle)"
     """
     gc.set_threshold(100_000)  # imports make many objects and no garbage: 0.06 s of looking for it
     atexit.register(gc.freeze)  # and at the end 0.15 s, for memory that is given back anyway

@@ -25,6 +25,10 @@ def listed(classes: Sequence[Label]) -> str:
     return some if len(classes) <= SHOWN else f"{some} and {len(classes) - SHOWN} more"
 
 
+OF_MODEL = "the model knows no other: leave out what has another label"
+TEXT_IS_LEARNED = "text is learned as classes with --loss logistic"
+
+
 class Labels:
     """What each label of a run is to the learner: a mapping, decided by the first labels seen.
 
@@ -39,6 +43,7 @@ class Labels:
         weight: Mapping[Any, float] | None = None,
     ) -> None:
         self.target = dict(target or {})
+        self.of_model = False  # whose labels cannot be chosen any more
         self.weight = {spelled_label(label): value for label, value in (weight or {}).items()}
         for label, value in self.weight.items():
             if not 0 <= value < np.inf:
@@ -62,9 +67,14 @@ class Labels:
     @classmethod
     def in_metadata(cls, metadata: Mapping[str, Any]) -> Self:
         """Read back what `metadata` wrote into a model's file."""
-        if "classes" in metadata:
-            return cls.of(metadata["classes"])
-        return cls({float(label): sign for label, sign in metadata.get("labels", {}).items()})
+        signs = metadata.get("labels", {})
+        found = (
+            cls.of(metadata["classes"])
+            if "classes" in metadata
+            else cls({float(label): sign for label, sign in signs.items()})
+        )
+        found.of_model = True
+        return found
 
     def metadata(self) -> dict[str, Any]:
         """Return what a model's file says of the labels."""
@@ -209,10 +219,15 @@ class Labels:
             unknown &= parsed.batch.importances() > 0
             if unknown.any():
                 i = int(np.argmax(unknown))
+                advice = (
+                    OF_MODEL
+                    if self.of_model
+                    else "classes are those at the beginning of the data, unless --classes names "
+                    "them all"
+                )
                 raise DataError(
                     f"{parsed.place(i)}: expected a label among {listed(self.classes)}, got "
-                    f"{parsed.label(i)!r}: classes are those at the beginning of the data, "
-                    "unless --classes names them all"
+                    f"{parsed.label(i)!r}: {advice}"
                 )
             mapped = np.nan_to_num(mapped)
         return mapped
@@ -222,9 +237,9 @@ class Labels:
         counts = np.flatnonzero(parsed.batch.importances() > 0)
         if len(counts):
             i = int(counts[0])
+            told = "the model predicts numbers" if self.of_model else TEXT_IS_LEARNED
             raise DataError(
-                f"{parsed.place(i)}: expected a number as label, got {parsed.label(i)!r} "
-                "(text is learned as classes with --loss logistic)"
+                f"{parsed.place(i)}: expected a number as label, got {parsed.label(i)!r} ({told})"
             )
 
     def _signs(
@@ -260,7 +275,9 @@ class Labels:
         known = " and ".join(map(spelled_label, sorted(self.target)))
         known = known or "-1 and 1, 0 and 1, or 1 and 2"
         advice = "say --loss squared to learn numbers, or name all classes with --classes"
-        if value == 2.0 and self.target == {1.0: 1.0}:
+        if self.of_model:
+            advice = OF_MODEL
+        elif value == 2.0 and self.target == {1.0: 1.0}:
             advice = "1 alone was taken for the positive class: put an example of 2 near the top"
         raise DataError(
             f"{parsed.place(first[value])}: expected a label of two classes "
