@@ -121,6 +121,9 @@ def csv(text, label_column, weight_column=None, delimiter=",", **options):
         cells = [row[c] for _, row in rows if not is_missing(row[c])]
         odd = [cell for cell in cells if not (endless(cell) or cell in TRUTH)]
         codes = any(re.fullmatch("0[0-9]+", cell.strip(SPACE)) for cell in cells)
+        codes &= not any(
+            re.search("^[+-]|[.eE]", cell.strip(SPACE)) for cell in cells if endless(cell)
+        )
         few = len([cell for cell in cells if endless(cell)]) >= 0.9 * len(cells)
         is_number = (not odd or few) and not codes
         kinds[name] = numeric if is_number else str

@@ -147,6 +147,17 @@ def test_files_of_one_run_may_have_other_columns_which_is_said(data):
     assert set(Model.load(data / "two").weights()) == {"a", "b", "c=x", "c=y"}
 
 
+def test_a_column_without_values_in_training_is_no_feature_later(data):
+    (data / "empty.csv").write_text("label,a,b\n1,1,\n0,2,\n1,3,\n")
+    dwindle("train", "empty.csv", "-m", "e", "--interactions", "a*b", cwd=data)
+    (data / "full.csv").write_text("label,a,b\n1,1,x\n")
+    printed = [
+        dwindle("predict", "e", name, cwd=data).stdout.split()[0]
+        for name in ("full.csv", "empty.csv")
+    ]
+    assert printed[0] == printed[1]
+
+
 def test_models_of_parts_of_a_table_are_merged_unless_a_column_is_of_two_kinds(data):
     half = (data / "train.csv").read_text().splitlines(keepends=True)
     for name, rows in (("one", half[1:1000]), ("other", half[1000:])):

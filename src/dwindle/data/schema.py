@@ -89,7 +89,7 @@ class Schema:
 def listed(names: Sequence[str]) -> str:
     """List names in a message, the first few if there are many."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more
+    return ", ".join(map(repr, names[:SHOWN])) + more or "none"
 
 
 def checked_kinds(columns: Mapping[str, Any] | None) -> dict[str, Kind]:
@@ -139,12 +139,15 @@ class ColumnKinds:
         self._lock = Lock()
 
     def _note(self, text: str) -> None:
-        self._notes.setdefault(text, False)
+        with self._lock:
+            self._notes.setdefault(text, False)
 
     def tell(self) -> None:
         """Tell the notes made so far: reading goes on in threads of its own, which do not print."""
-        for text in [text for text, told in self._notes.items() if not told]:
-            self._notes[text] = True
+        with self._lock:
+            new = [text for text, told in self._notes.items() if not told]
+            self._notes |= dict.fromkeys(new, True)
+        for text in new:
             self._tell(text)
 
     def said(self, name: str) -> Kind | None:
@@ -184,7 +187,7 @@ class ColumnKinds:
         """Leave out a column that is no feature, unless the user said what it is."""
         if self.said(name) is None:
             note = f"column {name!r}: {why}: left out (--numeric {name} reads it all the same)"
-            self.decide(name, Kind.DROP, why, note)
+            self.decide(name, Kind.DROP, why, note if self.remembered is None else "")
 
     def seen(self, names: Collection[str]) -> None:
         """Remember that columns or namespaces of these names were in the data."""
@@ -206,7 +209,9 @@ class ColumnKinds:
         if not self._tables:
             self._check_said(columns, source)
         elif source != self._source:  # else more members of its objects came up
-            missing = [n for n in self._tables if n not in columns and n not in self._dropped()]
+            dropped = {column.name for column in self._found.values() if column.kind is Kind.DROP}
+            there = {*columns, *dropped}
+            missing = [name for name in self._tables if name not in there]
             new = [name for name in columns if name not in self._tables]
             if missing:
                 self._note(f"{source}: lacks {listed(missing)}, which files before it have")
@@ -224,21 +229,18 @@ class ColumnKinds:
     def _compare(self, columns: Sequence[str], source: str, schema: Schema) -> None:
         """Tell which of the model's columns a table lacks, and which of its own are not read."""
         wanted = [column.name for column in schema if column.kind is not Kind.DROP]
-        missing = [name for name in wanted if name not in columns]
+        there = set(columns)
+        missing = [name for name in wanted if name not in there]
         if wanted and len(missing) == len(wanted) and not self._allow_unknown:
-            there = listed(columns) if columns else "none"
             ask = "" if self._allow_unknown is None else " (--allow-unknown goes on all the same)"
             raise DataError(
                 f"{source}: has none of the columns that the model was trained on "
-                f"({listed(wanted)}); its columns are {there}: is it the right file?{ask}"
+                f"({listed(wanted)}); its columns are {listed(columns)}: is it the right file?{ask}"
             )
         if missing:
             self._note(f"{source}: lacks {listed(missing)}, which the model was trained on")
         if new := [name for name in columns if name not in self._found]:
             self._note(f"{source}: has {listed(new)}, which the model does not know: not read")
-
-    def _dropped(self) -> set[str]:
-        return {column.name for column in self._found.values() if column.kind is Kind.DROP}
 
     def _check_said(self, columns: Sequence[str], source: str) -> None:
         for said in self._said:
@@ -259,6 +261,7 @@ class ColumnKinds:
 
         A column that never had a value is left out from then on.
         """
-        empty = [Column(name, Kind.DROP, EMPTY) for name in self._undecided]
-        found = (*self._found.values(), *empty)
+        with self._lock:
+            empty = [Column(name, Kind.DROP, EMPTY) for name in self._undecided]
+            found = (*self._found.values(), *empty)
         return Schema(found) if found else None

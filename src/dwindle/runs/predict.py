@@ -22,6 +22,7 @@ from dwindle.model.model import Model
 from dwindle.runs.metrics import HALF, check_threshold, is_positive
 from dwindle.runs.observer import Observer
 
+UNASKED = " (--allow-unknown goes on all the same)"
 EXPECTED = 10  # features that a model should know before it is said that it knows none
 PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing
 Scores = NDArray[Any]  # numbers; labels may be text
@@ -80,17 +81,17 @@ def predicted(
     everything = read(files, reading, kinds)
     for parsed, prediction in prefetch((p, model.predict(p.batch)) for p in everything):
         if not examples and not reading.allow_unknown:
-            check_known(model, parsed)
+            check_known(model, parsed, ask=reading.allow_unknown is not None)
         yield parsed, prediction
         examples += parsed.batch.n_examples
         observer.position(Position(examples, parsed.end, total))
 
 
-def check_known(model: Model | ClassModels, parsed: Parsed) -> None:
+def check_known(model: Model | ClassModels, parsed: Parsed, *, ask: bool = False) -> None:
     """Refuse data none of whose features the model knows, though it should know `EXPECTED`.
 
     Of the features that it saw in training, a model keeps some: so many are expected of the
-    distinct ones here.
+    distinct ones here. With ``ask`` the user is told how to go on.
     """
     seen, known, distinct = model.metadata.get("seen"), model.key, np.unique(parsed.batch.key)
     if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(known) < EXPECTED * seen:
@@ -100,7 +101,7 @@ def check_known(model: Model | ClassModels, parsed: Parsed) -> None:
         first = f"feature {parsed.batch.key[0]}" if names is None else repr(shown(names[0]))
         raise DataError(
             f"{parsed.source}: the model knows none of the first {len(distinct):,} features, as "
-            f"{first}: is it the right file? (--allow-unknown goes on all the same)"
+            f"{first}: is it the right file?{UNASKED if ask else ''}"
         )
 
 

@@ -24,6 +24,7 @@ YES = [b"true", b"True", b"TRUE"]
 NO = [b"false", b"False", b"FALSE"]
 NUMBER = r"^\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))\s*$"
 CODE = r"^\s*0[0-9]+\s*$"
+NO_CODE = r"^\s*[+-]|[.eE]"  # of a number
 
 
 def _is_list_of_strings(kind: pa.DataType) -> bool:
@@ -108,10 +109,7 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
     'category'
     """
     cells = column.cast(pa.binary())
-    number, code, missing = (
-        pc.fill_null(pc.match_substring_regex(cells, pattern), False)
-        for pattern in (NUMBER, CODE, MISSING)
-    )
+    number, code, missing = (_match(cells, pattern) for pattern in (NUMBER, CODE, MISSING))
     there = pc.and_(pc.is_valid(cells), pc.invert(missing))
     truth = pc.is_in(cells, pa.array(YES + NO))
     n, n_numbers, n_missing = (
@@ -119,13 +117,13 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
     )
     if not n:
         return None
-    if pc.any(code).as_py():
+    if _any(code) and not _any(pc.and_(number, _match(cells, NO_CODE))):
         shown = quoted(cells[pc.index(code, True).as_py()].as_py())
         what = f"numbers with leading zeros, as {shown}"
         note = f"column {name!r}: {what}: taken as a category (--numeric {name} reads numbers)"
         return Guess(Kind.CATEGORY, what, note)
     odd = pc.and_(there, pc.invert(pc.or_(number, truth)))
-    if not pc.any(odd).as_py():
+    if not _any(odd):
         note = ""
         if n_missing:
             shown = quoted(cells[pc.index(missing, True).as_py()].as_py())
@@ -144,3 +142,12 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
         f"taken as a {guess.kind} (--numeric {name} reads numbers)"
     )
     return Guess(guess.kind, counted, note)
+
+
+def _match(cells: pa.Array, pattern: str) -> pa.Array:
+    """Tell which cells match; a missing one does not."""
+    return pc.fill_null(pc.match_substring_regex(cells, pattern), False)
+
+
+def _any(mask: pa.Array) -> bool:
+    return bool(pc.any(mask).as_py())

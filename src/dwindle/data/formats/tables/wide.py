@@ -81,7 +81,7 @@ def roles(columns: Sequence[str], source: str, options: ReadOptions, kinds: Colu
         if len(names) not in {2, 3}:
             raise SettingError(f"an interaction is of 2 or 3 columns, got {names!r}")
         for name in names:
-            if name in columns and name not in features:
+            if kinds.remembered is None and name not in features:
                 why = "the label or the weight" if name in {label, weight} else "left out"
                 raise DataError(
                     f"{source}: the interaction {'*'.join(names)} is of column {name!r}, "
