@@ -1,34 +1,34 @@
 """Tables with a column for each feature."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.data.formats.block import Parsed
-from dwindle.data.formats.tables.cells import categories, dicts, numbers, strings, unicode
-from dwindle.data.formats.tables.dates import date_parts
+from dwindle.data.formats.tables.column_features import (
+    One,
+    absent,
+    distinct_values,
+    features_of,
+)
 from dwindle.data.formats.tables.kinds import kind_by_cells, kind_by_type
-from dwindle.data.formats.tables.objects import members
-from dwindle.data.formats.tables.several import Several, merged, once_each
+from dwindle.data.formats.tables.several import Several, merged
 from dwindle.data.formats.tables.vocabulary import (
     Vocabulary,
     WordRows,
     finished,
     keys_of,
 )
-from dwindle.data.formats.tables.words import words
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.schema import Column, ColumnKinds, Kind, listed
 from dwindle.data.text.errors import is_number, quoted
-from dwindle.features.arrow import as_dictionary, column_values, is_list, is_text, text_of_strings
-from dwindle.features.offsets import offsets
+from dwindle.features.arrow import as_dictionary, column_values, is_text, text_of_strings
 
 MOST_ROWS = 1 << 16  # in a batch, to bound the memory it takes
 MOST_TEXT = 1 << 22  # bytes of strings in a batch; their words take some ten times as much
@@ -96,14 +96,6 @@ def _apart(options: ReadOptions, kinds: ColumnKinds) -> set[str | None]:
     known = None if kinds.remembered is None else kinds.remembered.kind(options.id_column or "")
     names = {options.id_column} if known in {None, Kind.DROP} else set()
     return {options.label_column, options.weight_column, *names}
-
-
-class _Features(NamedTuple):
-    """The features of a column: their names, which one each row has, and with what value."""
-
-    names: pa.Array
-    word: NDArray[Any]
-    x: NDArray[Any]
 
 
 class WideTable:
@@ -196,28 +188,18 @@ class WideTable:
 
     def _features(
         self, column: pa.Array, name: str, line: NDArray[np.int64], wrong: dict[int, str]
-    ) -> _Features | Several:
+    ) -> One | Several:
         """Make the features of a column, of the kind it is."""
         if pa.types.is_string_view(column.type):
             column = column.cast(pa.large_string())  # most functions of Arrow need it
         known = self._kinds.column(name) or self._decided(column, name, line)
         if known is None or pa.types.is_null(column.type):
-            return _number(pa.nulls(len(column)), self._source, name, wrong)
+            return absent(name, len(column))
 
         def fault(i: int, cell: bytes) -> None:
             wrong.setdefault(i, self._kinds.contradicts(known, quoted(cell)))
 
-        if known.kind is Kind.NUMBER:
-            return _number(numbers(column, fault), self._source, name, wrong)
-        if known.kind is Kind.TEXT:
-            options = self._options
-            return words(strings(column, name, wrong), name, options.ngrams, counts=options.counts)
-        if known.kind is Kind.DATE:
-            return _date(unicode(column, name, wrong), name, fault)
-        if known.kind is Kind.OBJECT:
-            return members(dicts(column, fault), name, wrong)
-        made = _list if is_list(column.type) else _category
-        return made(column, name, wrong)
+        return features_of(column, known, self._source, self._options, fault, wrong)
 
     def _decided(self, column: pa.Array, name: str, line: NDArray[np.int64]) -> Column | None:
         """Decide what a column is, if it has a value here."""
@@ -261,47 +243,6 @@ def index_columns(schema: pa.Schema) -> list[str]:
     return [name for name in about if isinstance(name, str) and name in schema.names]
 
 
-def _number(column: pa.Array, source: str, name: str, faults: dict[int, str]) -> _Features:
-    x, _ = column_values(column, source, name, f"column {name!r}", faults)
-    return _Features(pa.array([name], pa.large_string()), np.zeros(len(x), np.int32), x)
-
-
-def _category(column: pa.Array, name: str, faults: dict[int, str]) -> _Features:
-    distinct, code, present = _distinct(categories(column, name, faults), name, faults)
-    named = pc.binary_join_element_wise(_large(name), distinct, _large("="))
-    return _Features(named, code, present)
-
-
-def _date(column: pa.Array, name: str, fault: Callable[[int, bytes], None]) -> Several:
-    """Make the features of dates: ``name.part=value`` for each part."""
-    parts = [
-        _category(values, f"{name}.{part}", {})
-        for part, values in date_parts(column, fault).items()
-    ]
-    first = np.cumsum([0, *(len(part.names) for part in parts[:-1])])
-    word = np.column_stack([part.word + n for part, n in zip(parts, first, strict=True)])
-    x = np.column_stack([part.x for part in parts]).astype(np.float32)
-    names = pa.concat_arrays([part.names for part in parts])
-    return Several(names, keys_of(names), *merged(word.astype(np.int32), x, {}))
-
-
-def _list(column: pa.Array, name: str, wrong: dict[int, str]) -> Several:
-    """Make the features of lists of strings: ``name=value`` for each value, once in a row."""
-    start = offsets(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False))
-    inside: dict[int, str] = {}
-    items = _category(column.flatten(), name, inside)
-    for k, message in inside.items():
-        wrong.setdefault(int(np.searchsorted(start, k, side="right")) - 1, message)
-    there = items.x != 0
-    word = items.word[there].astype(np.int32)
-    found = once_each(offsets(there)[start], word, len(items.names))
-    return Several(items.names, keys_of(items.names), *found)
-
-
-def _large(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
-
-
 def _said(
     table: pa.RecordBatch, source: str, role: Roles, faults: dict[int, str]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], list[str] | None]:
@@ -311,7 +252,7 @@ def _said(
     what, names = f"label column {role.label!r}", None
     column = as_dictionary(table.column(role.label))
     if pa.types.is_dictionary(column.type):
-        distinct, code, present = _distinct(column, role.label, faults)
+        distinct, code, present = distinct_values(column, role.label, faults)
         names = [name.strip() for name in distinct.to_pylist()]
         label, unlabeled = code.astype(np.float32), ~present
     else:
@@ -328,28 +269,6 @@ def _said(
             )
     importance[unlabeled] = 0
     return label, importance, names
-
-
-def _distinct(
-    column: pa.DictionaryArray, name: str, faults: dict[int, str]
-) -> tuple[pa.Array, NDArray[Any], NDArray[np.bool_]]:
-    """Return the distinct values of a column, which one each row has, and whether it has one."""
-    code = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    distinct = column.dictionary.cast(pa.large_string())
-    if len(distinct) > len(code):  # one dictionary may serve many batches
-        used, code = np.unique(code, return_inverse=True)
-        distinct = distinct.take(pa.array(used))
-    elif not len(distinct):
-        distinct = pa.array([""], pa.large_string())
-    distinct = distinct.fill_null("")
-    present = pc.not_equal(distinct, "").to_numpy(zero_copy_only=False)[code]
-    if column.indices.null_count:
-        present &= column.indices.is_valid().to_numpy(zero_copy_only=False)
-    nul = pc.match_substring(distinct, "\0")
-    if pc.any(nul).as_py():
-        for i in np.flatnonzero(nul.to_numpy(zero_copy_only=False)[code] & present):
-            faults.setdefault(int(i), f"column {name!r} holds a NUL character: remove it")
-    return distinct, code, present
 
 
 def _tags(column: pa.Array) -> list[str]:
