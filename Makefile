@@ -6,8 +6,13 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 TESTS ?=
 
+<<<<<<< HEAD
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
 .PHONY: bench paper paper-quick defaults big-ads big-ads-small frontier docs clean
+=======
+.PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons lint
+.PHONY: bench paper paper-quick defaults regression big-ads big-ads-small frontier docs clean
+>>>>>>> 88c5351 (engine: regression needs no scaler: labels in standard units, features about their means, on by default in train, estimators and River)
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -62,6 +67,9 @@ big-ads-small: .venv/developing  ## the same with a thousandth of the examples, 
 
 defaults: .venv/developing  ## how good the defaults are, beside Vowpal Wabbit's, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.defaults
+
+regression: .venv/developing  ## regression beside SGDRegressor and Vowpal Wabbit, into docs/ (DWINDLE_DATA)
+	$(BIN)/python -m experiments.regression
 
 frontier: .venv/developing  ## accuracy against model size, all methods, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.frontier

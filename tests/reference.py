@@ -1,7 +1,8 @@
 """The specification: the paper's algorithms, eager, on dicts. Slow, plain, and nothing cleverer.
 
 ``learn`` is Algorithm 1, step by step, with the paper's own cases for the shrinkages. What goes
-past the paper is marked: importance, the intercept, prediction scaling and the adaptive update.
+past the paper is marked: importance, the intercept, prediction scaling, the adaptive update, and
+what regression does beside them: centred features and labels in standard units.
 """
 
 import math
@@ -49,11 +50,18 @@ class Plain:
         """How far a rate of 1 moves w."""
         return gradient
 
+    def note(self, name, x, importance, one, n):
+        """Make a note of a value x of the feature, for its mean, after n examples."""
+
+    def mean(self, name):
+        """The feature's mean, if steps are taken along x minus it."""
+        return 0.0
+
     def forget(self, name):
         """A sweep drops what was remembered of the feature."""
 
 
-class Adaptive:
+class Adaptive(Plain):
     """Beyond the paper: AdaGrad on v = w N with N the largest |x|; G and N in single precision.
 
     The rate is divided by the length of the example in these units, that of a constant 1 included.
@@ -85,6 +93,66 @@ class Adaptive:
         del self.energy[name], self.scale[name]
 
 
+class Centred(Adaptive):
+    """Beyond the paper: `Adaptive` along x - c, c being the mean of a feature never absent so far."""
+
+    def __init__(self, beta):
+        super().__init__(beta)
+        self.total, self.seen = {}, {}
+
+    def note(self, name, x, importance, one, n):
+        if self.seen.get(name, 0.0) >= n:
+            self.seen[name] = self.seen.get(name, 0.0) + importance * one
+            self.total[name] = self.total.get(name, 0.0) + importance * x
+        else:
+            self.seen[name] = -1.0
+
+    def mean(self, name):
+        return self.total[name] / self.seen[name] if self.seen.get(name, 0.0) > 0 else 0.0
+
+    def arrive(self, weights, name, x):
+        if x != 0:  # at its mean, a value tells nothing of its scale
+            super().arrive(weights, name, x)
+
+    def squared(self, name, x):
+        return super().squared(name, x) if x != 0 else 0.0
+
+    def pull(self, name):
+        return super().pull(name) if name in self.scale else 0.0  # its weight is 0
+
+    def stride(self, name, gradient):
+        return super().stride(name, gradient) if gradient != 0 else 0.0
+
+    def forget(self, name):
+        for known in (self.total, self.seen, self.energy, self.scale):
+            known.pop(name, None)
+
+
+def distance(x, mean):
+    """x - mean, or 0 if that is less than x can tell in single precision."""
+    return x - mean if abs(x - mean) > abs(x) * 2.0**-24 else 0.0
+
+
+def standard_labels(labels, importances):
+    """Beyond the paper: yield, for each label, z, and the mean and deviation of those before it.
+
+    z is the label less the mean, in units of the deviation, of all labels up to it and with it; in
+    single precision, as labels are. Labels that are all the same are 0.
+    """
+
+    def moments(y, h):
+        if not sum(h):
+            return 0.0, 0.0
+        mean = math.fsum(a * b for a, b in zip(h, y, strict=True)) / math.fsum(h)
+        squares = math.fsum(a * (b - mean) ** 2 for a, b in zip(h, y, strict=True))
+        return mean, math.sqrt(squares / math.fsum(h))
+
+    for i, y in enumerate(labels):
+        mean, deviation = moments(labels[: i + 1], importances[: i + 1])
+        z = (y - mean) / deviation if deviation else 0.0
+        yield float(np.float32(z)), *moments(labels[:i], importances[:i])
+
+
 def learn(
     examples,
     rates,
@@ -104,8 +172,13 @@ def learn(
 
     ``features`` is a list of (name, x); ``pulls[i]`` is eta_i g_i, or None where step i pulls nothing.
     The sub-gradient's pull belongs to the update; T1 and T0 come before the prediction.
+
+    Beyond the paper: where an update has means, a change of a weight leaves the prediction there as
+    it was. The intercept makes up for it: for pulls when the feature is next seen.
     """
     weights = {}
+    known = {}  # the weights that the intercept has made up for
+    n = 0.0  # what the intercept's x adds up to, by importance
     step = 0
 
     def pull_all():
@@ -121,26 +194,42 @@ def learn(
             yield sum(weights.get(name, 0.0) * x for name, x in entries), dict(weights)
             continue
         if step in swept_before:
-            for name in [n for n, w in weights.items() if w == 0 and n is not INTERCEPT]:
-                del weights[name]
+            for name in [k for k, w in weights.items() if w == 0 and k is not INTERCEPT]:
+                del weights[name], known[name]
                 update.forget(name)
         for name in (dropped_before or {}).get(step, ()):
-            del weights[name]
+            del weights[name], known[name]
             update.forget(name)
         if shrink is not subgradient:
             pull_all()  # step 2: every weight, seen or not
-        p, squared = 0.0, 1.0
+        one = dict(entries).get(INTERCEPT, 0.0)
+        n_before, n = n, n + importance * one
+        p, squared, level = 0.0, 1.0, 0.0
         for name, x in entries:  # step 3; a name that comes twice counts twice
-            update.arrive(weights, name, x)
+            if name is INTERCEPT:
+                update.arrive(weights, name, x)
+            else:
+                mean = update.mean(name)
+                update.note(name, x, importance, one, n_before)
+                apart = distance(x, update.mean(name) * one)
+                update.arrive(weights, name, apart)
+                level += (known.get(name, 0.0) - weights.get(name, 0.0)) * mean
+                known[name] = weights.get(name, 0.0)
+                squared += update.squared(name, apart)
             p += weights.get(name, 0.0) * x
-            if name is not INTERCEPT:
-                squared += update.squared(name, x)
+        p += level * one
         s = importance * slope(p, label)  # step 4
         if shrink is subgradient:
             pull_all()
         rate = rates[step] / math.sqrt(squared)
         for name, x in entries:  # step 5
-            weights[name] = weights.get(name, 0.0) - rate * update.stride(name, s * x)
+            mean = 0.0 if name is INTERCEPT else update.mean(name)
+            move = -rate * update.stride(name, s * distance(x, mean * one))
+            weights[name] = weights.get(name, 0.0) + move
+            level -= move * mean
+            known[name] = weights[name]
+        if intercept:
+            weights[INTERCEPT] += level
         step += 1
         yield p, dict(weights)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
-    from dwindle.algorithm.updates import Adaptive, Averaged, Plain
+    from dwindle.algorithm.updates import Adaptive, Averaged, Centred, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.data.frames import batch_of
     from dwindle.data.options import ReadOptions
@@ -53,7 +53,7 @@ _HOMES = {
     ),
     "algorithm.schedules": ("Schedule",),
     "algorithm.shrinkage": ("NoShrinkage", "Rounding", "Subgradient", "Truncation"),
-    "algorithm.updates": ("Adaptive", "Averaged", "Plain"),
+    "algorithm.updates": ("Adaptive", "Averaged", "Centred", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
     "data.frames": ("batch_of",),
     "data.options": ("ReadOptions",),
@@ -85,6 +85,7 @@ __all__ = [
     "Adaptive",
     "Averaged",
     "Batch",
+    "Centred",
     "Certificate",
     "ClippedSquared",
     "DataError",

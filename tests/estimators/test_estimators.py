@@ -180,7 +180,7 @@ def test_a_row_of_weight_0_is_as_if_it_were_not_there(extra):
 def test_sample_weight_is_importance():
     x, y = numbers()
     weight = np.random.default_rng(1).uniform(0.1, 2, len(y))
-    learner = Learner(dwindle.Squared(), Truncation(1e-3))
+    learner = Learner(dwindle.Squared(), Truncation(1e-3), dwindle.Centred(), scale_labels=True)
     learner.learn(Batch.from_csr(x, y, weight))
     model = TruncatedGradientRegressor(gravity=1e-3, shuffle=False).fit(x, y, sample_weight=weight)
     assert model.weights() == learner.weights()

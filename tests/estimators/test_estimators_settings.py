@@ -35,7 +35,10 @@ REFUSED = [
     ({"loss": "log"}, "loss must be one of auto, logistic, .*, got 'log'"),
     ({"shrinkage": "l1"}, "shrinkage must be one of truncation, rounding, subgradient, none, got"),
     ({"shrinkage": "rounding"}, "shrinkage rounding needs a threshold"),
-    ({"update": "adam"}, "update must be one of adaptive, plain, averaged, ftrl, rda, got 'adam'"),
+    (
+        {"update": "adam"},
+        "update must be one of adaptive, centred, plain, averaged, ftrl, rda, got 'adam'",
+    ),
     ({"tau": 0.9}, "tau is a setting of loss quantile, not of auto: got 0.9"),
     ({"shrinkage": "none", "gravity": 0.1}, "gravity is a setting of shrinkage truncation or sub"),
     ({"shrinkage": Truncation(0.1), "gravity": 0.2}, "gravity is a setting of shrinkage trunc"),
@@ -145,6 +148,8 @@ def test_losses_of_a_regressor_are_what_they_say():
 
 def test_divergence_names_the_row():
     x = np.full((100, 1), 1e3)
-    model = TruncatedGradientRegressor(update="plain", learning_rate=1e3, shuffle=False)
+    model = TruncatedGradientRegressor(
+        update="plain", learning_rate=1e3, shuffle=False, standardize=False
+    )
     with pytest.raises(DivergedError, match=r"row \d+: the prediction is .*; lower the rate"):
         model.fit(x, np.ones(100))

@@ -96,7 +96,7 @@ def test_more_classes_by_river_s_one_vs_rest():
 
 
 def test_without_gravity_the_plain_update_is_river_s_linear_regression():
-    ours = TruncatedGradientRegressor(update="plain", learning_rate=0.01)
+    ours = TruncatedGradientRegressor(update="plain", learning_rate=0.01, standardize=False)
     theirs = linear_model.LinearRegression(optim.SGD(0.01), intercept_lr=0.01)
     scaler = preprocessing.StandardScaler()
     for raw, y in datasets.TrumpApproval():

@@ -29,11 +29,11 @@ from helpers.commands import dwindle
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = {
     "vw": "data.vw --gravity 2e-3 --interactions user*ad --drop debug --passes 2",
-    "svmlight": "data.svm --update plain --learning-rate 0.02 --gravity 0.02 --truncate-every 5 --threshold 0.5",
+    "svmlight": "data.svm --update plain --learning-rate 0.02 --gravity 0.02 --truncate-every 5 --threshold 0.5 --no-standardize",
     "csv": "data.csv --label-column clicked --weight-column weight --interactions member*color --gravity 1e-3",
-    "tsv": "data.tsv --label-column minutes --drop id --passes 3 --learning-rate 6 --power-t 0.2 --pass-decay 0.7 --shrinkage rounding --threshold 1.5 --truncate-every 12",
+    "tsv": "data.tsv --label-column minutes --drop id --passes 3 --learning-rate 6 --power-t 0.2 --pass-decay 0.7 --shrinkage rounding --threshold 1.5 --truncate-every 12 --no-standardize",
     "jsonl": "data.jsonl --loss hinge --gravity 1e-3 --interactions user*ad --skip-bad",
-    "parquet": "data.parquet --label-column clicked --weight-column weight --loss squared --learning-rate 0.05 --keep 8",
+    "parquet": "data.parquet --label-column clicked --weight-column weight --loss squared --learning-rate 0.05 --keep 8 --no-standardize",
     "arrow": "data.arrow --gravity 2e-3 --shrinkage subgradient",
 }  # fmt: skip
 # Learners whose checkpoints and models are kept: in each format, the same for each name.

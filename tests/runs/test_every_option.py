@@ -27,10 +27,12 @@ WITH = {
     "max_live": ("", "500"),
     "intercept": ("", None),
     "normalize": ("", None),
+    "standardize": ("--loss squared", None),
     "loss": ("", "hinge"),
     "shrinkage": ("", "none"),
     "update": ("", "averaged"),
 }
+ON = ("intercept", "standardize")  # unless told otherwise
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +53,15 @@ def test_the_command_has_every_setting_of_the_table():
 @pytest.mark.parametrize("name", WITH)
 def test_a_setting_that_is_given_is_in_the_model(data, tmp_path, name):
     others, value = WITH[name]
-    flag = "--no-intercept" if name == "intercept" else "--" + name.replace("_", "-")
+    flag = f"--{'no-' * (name in ON)}{name.replace('_', '-')}"
     given = [flag] if value is None else [flag, value]
     dwindle("train", data, "-m", tmp_path / "m", "-q", *others.split(), *given)
     settings = Model.load(tmp_path / "m").settings
     if name in FAMILIES:
         [made] = settings[name]
         assert made == FAMILIES[name][value].__name__
+    elif name == "standardize":
+        assert "scale_labels" not in settings
     elif name in settings and name != "learning_rate":
         assert settings[name] == {"intercept": False, "normalize": True, "max_live": 500}[name]
     else:
@@ -72,7 +76,10 @@ def test_a_setting_that_is_given_is_in_the_model(data, tmp_path, name):
         ("--loss logistic --tau 0.9", "tau is a setting of loss quantile, not of logistic"),
         ("--tau 0.9", "tau is a setting of loss quantile, not of auto"),
         ("--shrinkage none --gravity 1", "gravity is a setting of shrinkage truncation or subgr"),
-        ("--update plain --beta 1", "beta is a setting of update adaptive or ftrl or rda, not of"),
+        (
+            "--update plain --beta 1",
+            "beta is a setting of update adaptive or centred or ftrl or rda",
+        ),
         ("--shrinkage rounding", "shrinkage rounding needs a threshold"),
         ("--loss quantile --tau 1.5", "tau must be between 0 and 1, got 1.5"),
     ],
@@ -89,7 +96,7 @@ def test_a_setting_that_does_not_fit_is_told_in_one_line(data, tmp_path, wrong, 
 @pytest.mark.parametrize("name", [name for name in WITH if name not in {"max_live", "shrinkage"}])
 def test_tune_takes_it_too_and_the_command_it_prints_makes_the_same_model(data, tmp_path, name):
     others, value = WITH[name]
-    flag = "--no-intercept" if name == "intercept" else "--" + name.replace("_", "-")
+    flag = f"--{'no-' * (name in ON)}{name.replace('_', '-')}"
     given = [*others.split(), flag, *([] if value is None else [value])]
     small = ["--folds", "2", "--passes", "1", "--cooldown", "1", "--no-picture"]
     tried = [] if "learning" in name else ["--learning-rate", "0.1"]

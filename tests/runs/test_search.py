@@ -193,7 +193,7 @@ def test_the_gravities_tried_go_down_from_where_almost_nothing_lives(loss, examp
     # The steepest slope at the best constant, from the examples themselves.
     y = np.array([label for label, _, _ in examples], np.float64)
     c = y.mean() if isinstance(loss, Squared) else np.log((y > 0).sum() / (y < 0).sum())
-    slope = 2 * (c - y) if isinstance(loss, Squared) else -y / (1 + np.exp(y * c))
+    slope = 2 * (c - y) / y.std() if isinstance(loss, Squared) else -y / (1 + np.exp(y * c))
     total = np.zeros(40)
     for s, (_, j, x) in zip(slope, examples, strict=True):
         total[j] += s * x
@@ -339,7 +339,7 @@ def test_no_gravity_is_always_tried(grid):
         ({"grid": Grid(truncate_every=(0,))}, "truncate_every must be a whole number, 1 or more"),
         (
             {"grid": Grid(update=("best",))},
-            "update must be one of adaptive, plain, averaged, ftrl, rda, got 'best'",
+            "update must be one of adaptive, centred, plain, averaged, ftrl, rda, got 'best'",
         ),
     ],
 )

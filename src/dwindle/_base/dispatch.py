@@ -30,14 +30,15 @@ _GENERICS: dict[Callable[..., Any], Generic] = {}
 def by_class(stub: Body) -> Body:
     """Make ``stub`` dispatch on the class of its first argument.
 
-    ``stub`` only documents; `body_of` registers the code that runs.
+    ``stub`` only documents; `body_of` registers the code that runs. A body registered for
+    ``object`` is that of all classes without one of their own.
     """
     assert isinstance(stub, FunctionType)
     bodies: dict[type, FunctionType] = {}
 
     @functools.wraps(stub)
     def generic(chosen: Any, *args: Any) -> Any:
-        return bodies[type(chosen)](chosen, *args)
+        return body_for(type(chosen), bodies)(chosen, *args)
 
     _GENERICS[generic] = Generic(stub.__name__, stub.__code__.co_varnames[0], bodies)
     return cast("Body", generic)
@@ -62,6 +63,11 @@ def bodies(generic: Any) -> dict[type, FunctionType] | None:
     except TypeError:  # not hashable
         return None
     return None if found is None else found.bodies
+
+
+def body_for(cls: type, known: Mapping[type, Body]) -> Body:
+    """Return the body of a class, or that of all others; KeyError if there is none."""
+    return known[cls if cls in known else object]
 
 
 def all_bodies(cls: type) -> list[FunctionType]:
@@ -131,14 +137,15 @@ def require(chosen: Mapping[str, object], *callers: FunctionType, bodies_too: bo
             if bodies(called) is not None and called not in found:
                 found[called] = whose
                 cls = type(chosen[_GENERICS[called].role])
-                if bodies_too and cls in _GENERICS[called].bodies:
-                    waiting.append((_GENERICS[called].bodies[cls], cls.__name__))
+                known = _GENERICS[called].bodies
+                if bodies_too and not known.keys().isdisjoint({cls, object}):
+                    waiting.append((body_for(cls, known), cls.__name__))
     for role, ingredient in chosen.items():
         cls = type(ingredient)
         missing = {
             g.name: found[generic]
             for generic, g in _GENERICS.items()
-            if generic in found and g.role == role and cls not in g.bodies
+            if generic in found and g.role == role and g.bodies.keys().isdisjoint({cls, object})
         }
         if missing:
             article = "an" if role[0] in "aeiou" else "a"

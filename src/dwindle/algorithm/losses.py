@@ -9,6 +9,7 @@ of the program what the loss is for (`Loss` lists them):
 * ``measures(scores, label, weight)`` gives figures to report beside the loss;
 * ``accepts(label)`` tells, for an array of labels, which of them the loss is defined for, and
   ``wants`` says it in words;
+* ``takes_any_unit``: phi(a p + b, a y + b) is phi(p, y) but for a factor, so labels may be scaled;
 * ``check()`` raises SettingError, by name, for a parameter it cannot use;
 * ``slope_bound()`` gives (a, b) with slope^2 <= a phi + b wherever ``accepts`` holds, from which
   Assumption 3.1's A = a max|x|^2 and B = b max|x|^2 follow.
@@ -38,6 +39,10 @@ class Loss(Protocol):
         """Whether labels are two classes, -1 and +1."""
 
     @property
+    def takes_any_unit(self) -> bool:
+        """Whether labels may be centred and scaled."""
+
+    @property
     def wants(self) -> str:
         """Say which labels `accepts` accepts, for error messages."""
 
@@ -60,6 +65,11 @@ class Loss(Protocol):
 def is_classification(loss: Any) -> bool:
     """Whether the loss tells two classes apart, whose labels are -1 and +1."""
     return bool(getattr(loss, "is_classification", False))
+
+
+def takes_any_unit(loss: Any) -> bool:
+    """Whether the labels may be centred and scaled: it changes the loss by a factor only."""
+    return bool(getattr(loss, "takes_any_unit", False))
 
 
 def has_probabilities(loss: Any) -> bool:
@@ -95,6 +105,11 @@ def slope(loss: Any, p: float, y: float) -> float:
 
 class Squared(NamedTuple):
     """phi(p, y) = (p - y)^2 with the paper's slope, 2 (p - y); scikit-learn halves both."""
+
+    @property
+    def takes_any_unit(self) -> bool:
+        """In units of 1/a it is a^2 times as large."""
+        return True
 
     def slope_bound(self) -> tuple[float, float]:
         """Return (4, 0): (2 d)^2 = 4 d^2."""
@@ -227,6 +242,11 @@ class Quantile(NamedTuple):
     """phi(p, y) = tau (y - p) if p <= y, else (1 - tau) (p - y): least at the tau-quantile of y."""
 
     tau: float = 0.5
+
+    @property
+    def takes_any_unit(self) -> bool:
+        """In units of 1/a it is a times as large."""
+        return True
 
     def check(self) -> None:
         """Refuse a tau for which the loss is not convex."""

@@ -22,7 +22,7 @@ from dwindle.algorithm.losses import (
 )
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
-from dwindle.algorithm.updates import Adaptive, Averaged, Plain, default_learning_rate
+from dwindle.algorithm.updates import Adaptive, Averaged, Centred, Plain, default_learning_rate
 
 # The ingredients by the name that users give them.
 LOSSES: dict[str, Any] = {
@@ -42,6 +42,7 @@ SHRINKAGES: dict[str, Any] = {
 }
 UPDATES: dict[str, Any] = {
     "adaptive": Adaptive,
+    "centred": Centred,
     "plain": Plain,
     "averaged": Averaged,
     "ftrl": FTRL,
@@ -121,18 +122,19 @@ class LearnerSettings:
     )
     update: Any = option(
         "adaptive",
-        "Update rule: adaptive (a learning rate per feature), plain (the paper's), averaged "
+        "Update rule: adaptive (a learning rate per feature), centred (adaptive, for features far "
+        "from zero; standardize chooses it), plain (the paper's), averaged "
         "(plain, returning the mean of all weights), ftrl (FTRL-Proximal) or rda (dual averaging).",
         kind=str,
         choices=tuple(UPDATES),
     )
     beta: float | None = option(
         None,
-        "Damping of the first steps, for adaptive, ftrl and rda.",
-        default_text="0.2 if adaptive, else 1",
+        "Damping of the first steps, for adaptive, centred, ftrl and rda.",
+        default_text="0.2 if adaptive or centred, else 1",
     )
     learning_rate: Any = option(
-        None, "Learning rate.", short="l", default_text="0.6 if adaptive, else 0.3"
+        None, "Learning rate.", short="l", default_text="0.6 if adaptive or centred, else 0.3"
     )
     power_t: float = option(0.0, "The learning rate decays as 1/t^power_t.")
     initial_t: float = option(1.0, "Initial t of the decay; a larger one delays it.")
@@ -141,6 +143,12 @@ class LearnerSettings:
     normalize: bool = option(
         False,
         "Divide predictions by the root of the number of features, as in the paper's section 5.",
+        kind=bool,
+    )
+    standardize: bool = option(
+        True,
+        "Regression with the squared or quantile loss: scale the labels by their mean and "
+        "deviation so far, and centre the features of adaptive; the model is in the labels' unit.",
         kind=bool,
     )
     max_live: int | None = option(

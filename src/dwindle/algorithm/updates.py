@@ -26,6 +26,7 @@ from dwindle.algorithm.shrinkage import (
     shrink,
 )
 
+ROUNDING = 2.0**-24  # of x in single precision: a value nearer to its mean is at its mean
 TINY = 1e-38  # the least scale; 0 is that of a feature not seen yet
 DEFAULT_LEARNING_RATE = 0.3  # docs/defaults.md measures it
 
@@ -59,6 +60,31 @@ def squared(update: Any, cell: Any, x: float) -> float:
 @by_class
 def step(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
     """Take one gradient step: the gradient is ``slope * x``."""
+
+
+@by_class
+def centres(update: Any) -> bool:
+    """Whether steps are taken in x minus its mean, and the intercept makes up for it."""
+
+
+@by_class
+def count(update: Any, bias: Any) -> float:
+    """Return the number of examples, by importance, that the intercept's cell has noted."""
+
+
+@by_class
+def note(update: Any, cell: Any, x: float, importance: float, one: float, n: float) -> None:
+    """Note a value of the feature, for its mean, after n examples; ``one`` is the intercept's x."""
+
+
+@by_class
+def mean(update: Any, cell: Any) -> float:
+    """Return the mean of the feature if it was in all examples so far, else 0."""
+
+
+@by_class
+def from_mean(update: Any, cell: Any, x: float, one: float) -> float:
+    """Return x less its mean, if steps are taken in that; else x."""
 
 
 @by_class
@@ -214,18 +240,120 @@ class Adaptive(NamedTuple):
         return "gravity"
 
 
-@body_of(weight_at, Adaptive)
-def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+class Centred(NamedTuple):
+    """`Adaptive`, with steps along x - c for features that every example has; c is their mean.
+
+    A column of years has an offset that is large beside its spread. A step along x would mostly do
+    what the intercept does, and the spread would hardly be learned. With b as the intercept, a step
+    is along x - c, and b makes up for it:
+
+        w <- w + d,   b <- b - d c.
+
+    So a change of w leaves the prediction at the mean as it was, whether it comes from an example
+    or from a pull, when the weight is next settled. The model is plain at all times: b + w . x.
+
+    Means are of the examples so far, by importance. A feature that was absent from an example, or
+    0 there, is learned as by `Adaptive` from then on.
+    """
+
+    beta: float = 0.2
+
+    def cell(self) -> np.dtype[np.void]:
+        """Return the layout of `Adaptive`, with the sum of x and the number of examples it is of.
+
+        ``seen`` is -1 once the feature was absent.
+        """
+        return _layout(64, energy="f4", scale="f4", total="f8", seen="f8")
+
+    @property
+    def default_learning_rate(self) -> float:
+        """That of `Adaptive`."""
+        return 0.6
+
+    def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
+        """Refuse a beta that is not finite and above 0, and what does not shrink by T1."""
+        check_beta(self.beta)
+        if not is_truncation(shrinkage):
+            raise SettingError(f"Centred knows only Truncation, got {shrinkage}")
+
+    @property
+    def evicts_by(self) -> str:
+        """The gravity that a weight would outlast."""
+        return "gravity"
+
+
+@body_of(centres, Centred)
+def _(_update: Centred) -> bool:
+    return True
+
+
+@body_of(count, Centred)
+def _(_update: Centred, bias: Any) -> float:
+    return bias.seen
+
+
+@body_of(note, Centred)
+def _(_update: Centred, cell: Any, x: float, importance: float, one: float, n: float) -> None:
+    if cell.seen >= n:
+        cell.seen += importance * one
+        cell.total += importance * x
+    else:
+        cell.seen = -1.0
+
+
+@body_of(mean, Centred)
+def _(_update: Centred, cell: Any) -> float:
+    return cell.total / cell.seen if cell.seen > 0.0 else 0.0
+
+
+@body_of(from_mean, Centred)
+def _(update: Centred, cell: Any, x: float, one: float) -> float:
+    apart = x - mean(update, cell) * one
+    return apart if abs(apart) > ROUNDING * abs(x) else 0.0
+
+
+@body_of(alive, Centred)
+def _(_update: Centred, cell: Any, w: float) -> bool:
+    return w != 0.0 or cell.seen > 0.0  # no more than the features of the first example
+
+
+@body_of(centres, object)
+def _(_update: Any) -> bool:
+    return False
+
+
+@body_of(note, object)
+def _(_update: Any, _cell: Any, _x: float, _importance: float, _one: float, _n: float) -> None:
+    return
+
+
+@body_of(count, object)
+def _(_update: Any, _bias: Any) -> float:
+    return 0.0
+
+
+@body_of(mean, object)
+def _(_update: Any, _cell: Any) -> float:
+    return 0.0
+
+
+@body_of(from_mean, object)
+def _(_update: Any, _cell: Any, x: float, _one: float) -> float:
+    return x
+
+
+@body_of(weight_at, Adaptive, Centred)
+def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
     scale = cell.scale if cell.scale > 0.0 else np.float32(1)
     reach = (update.beta + np.sqrt(np.float64(cell.energy))) * scale
     return shrink(shrinkage, cell.weight, now - cell.settled, size / reach)
 
 
-@body_of(settle, Adaptive)
-def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+@body_of(settle, Adaptive, Centred)
+def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
     w = weight_at(update, shrinkage, cell, now, size)
     large = np.float32(max(abs(x), TINY))  # rounded as the scale is: an equal x is not larger
-    if large > cell.scale:
+    if large > cell.scale and not (centres(update) and x == 0.0):
         ratio = np.float64(cell.scale) / large if cell.scale > 0.0 else 1.0
         w *= ratio
         cell.energy *= ratio * ratio
@@ -235,14 +363,18 @@ def _(update: Adaptive, shrinkage: Any, cell: Any, now: float, size: float, x: f
     return w
 
 
-@body_of(squared, Adaptive)
-def _(_update: Adaptive, cell: Any, x: float) -> float:
+@body_of(squared, Adaptive, Centred)
+def _(update: Any, cell: Any, x: float) -> float:
+    if centres(update) and x == 0.0:
+        return 0.0
     part = x / cell.scale
     return part * part
 
 
-@body_of(step, Adaptive)
-def _(update: Adaptive, cell: Any, rate: float, slope: float, x: float) -> None:
+@body_of(step, Adaptive, Centred)
+def _(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
+    if centres(update) and x == 0.0:
+        return
     s = slope * x
     if cell.scale != 1.0:  # most values are 1, and a division less saves a tenth
         s /= cell.scale
@@ -348,7 +480,7 @@ def _(_update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
     cell.weight -= rate * slope * x
 
 
-@body_of(exported, Plain, Adaptive, Audited)
+@body_of(exported, Plain, Adaptive, Centred, Audited)
 def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps: int) -> float:
     return weight_at(update, shrinkage, cell, now, size)
 
@@ -363,8 +495,8 @@ def _(_update: Plain, cell: Any, now: float, size: float) -> float:
     return abs(cell.weight) - (now - cell.settled) * size
 
 
-@body_of(worth, Adaptive)
-def _(update: Adaptive, cell: Any, now: float, size: float) -> float:
+@body_of(worth, Adaptive, Centred)
+def _(update: Any, cell: Any, now: float, size: float) -> float:
     scale = cell.scale if cell.scale > 0.0 else np.float32(1)
     reach = (update.beta + np.sqrt(np.float64(cell.energy))) * scale
     return abs(cell.weight) * reach - (now - cell.settled) * size

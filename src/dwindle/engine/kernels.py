@@ -23,7 +23,12 @@ from dwindle.algorithm.shrinkage import (
 )
 from dwindle.algorithm.updates import (
     alive,
+    centres,
+    count,
     exported,
+    from_mean,
+    mean,
+    note,
     settle,
     squared,
     step,
@@ -35,6 +40,7 @@ from dwindle.jit.intrinsics import prefetch
 
 teach(value, slope, shrink, pulls_after_predicting, acts_on, path_sum)
 teach(weight_at, settle, mark_seen, squared, step, exported, alive, worth)
+teach(centres, count, note, mean, from_mean)
 
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
@@ -161,7 +167,9 @@ def learn(
         seen = pulled[at] if pulls_after_predicting(shrinkage) else pulled[at + 1]
         at += 1
         p = base[i] + settle(update, NO_SHRINKAGE, bias[0], seen, size, one) * one
-        length = 1.0
+        n_noted = count(update, bias[0])
+        note(update, bias[0], one, importance[i], one, n_noted)
+        length, level = 1.0, 0.0  # what the intercept makes up for, if the update centres
         for k in range(begin, stop):
             if k + AHEAD < end:
                 prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
@@ -176,8 +184,19 @@ def learn(
                 j = (j + ONE) & mask
             slots[k - begin] = j
             xk = x[k] * spread
-            p += settle(update, shrinkage, cells[j], seen, size, xk) * xk
-            length += squared(update, cells[j], xk)
+            centre = mean(update, cells[j])
+            note(update, cells[j], xk, importance[i], one, n_noted)
+            apart = from_mean(update, cells[j], xk, one)
+            before = cells[j].weight
+            w = settle(update, shrinkage, cells[j], seen, size, apart)
+            p += w * xk
+            length += squared(update, cells[j], apart)
+            if centres(update):
+                level += (before - w) * centre
+        if centres(update):
+            bias[0].weight += level
+            p += level * one
+            level = 0.0
         prediction[i] = p
         s = importance[i] * slope(loss, p, label[i])
         if not (math.isfinite(p) and abs(s) < STEEPEST):
@@ -192,7 +211,12 @@ def learn(
             cell = cells[slots[k - begin]]
             if pulls_after_predicting(shrinkage):
                 settle(update, shrinkage, cell, pulled[at], size, 0.0)
-            step(update, cell, pace, s, x[k] * spread)
+            before = cell.weight
+            step(update, cell, pace, s, from_mean(update, cell, x[k] * spread, one))
+            if centres(update):
+                level += (before - cell.weight) * mean(update, cell)
+        if centres(update):
+            bias[0].weight += level
     return len(label), at, n_fresh
 
 
@@ -250,6 +274,18 @@ def settle_all(cells: Any, now: float, size: float, shrinkage: Any, update: Any)
     for j in range(len(cells)):
         if cells[j].key != 0:
             settle(update, shrinkage, cells[j], now, size, 0.0)
+
+
+@kernel
+def level(cells: Any, order: Any, now: float, size: float, shrinkage: Any, update: Any) -> float:
+    """Sum what settling up to ``now`` takes from the prediction at the mean of each feature."""
+    lost = 0.0
+    for k in range(len(order)):
+        cell = cells[order[k]]
+        if cell.key != 0:
+            w = weight_at(update, shrinkage, cell, now, size)
+            lost += (cell.weight - w) * mean(update, cell)
+    return lost
 
 
 @kernel

@@ -18,6 +18,15 @@ from dwindle._base.system import has_known_object_layout
 from dwindle._base.text import EQUALS
 from dwindle.engine import cardinality, kernels
 from dwindle.engine.kernels import GOLDEN, ONE, home_shift
+from dwindle.engine.label_scale import (
+    MEAN,
+    SQUARES,
+    LabelScale,
+    N,
+    deviation,
+    standard,
+    with_label,
+)
 from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, kernel
 from dwindle.jit.interpreted import JIT
@@ -71,6 +80,8 @@ class Workspace(NamedTuple):
     size: float
     pending: Any  # names for the name table
     register: Any  # of the counter of distinct features
+    moments: Any  # of the labels, see `label_scale`
+    centred: bool
     bias: Any
     constant: float
     normalize: bool
@@ -158,6 +169,34 @@ def _read(features: int, work: Any) -> int:
     return n
 
 
+@helper
+def _standardize(floats: Any, moments: Any, centred: bool) -> tuple[float, float, float]:
+    """Put the label in standard units, if labels are to be; return the moments with it."""
+    if len(moments) == 0:
+        return 0.0, 0.0, 0.0
+    y = float64(floats[LABEL])
+    n, mean, squares = with_label(
+        moments[N], moments[MEAN], moments[SQUARES], y, floats[IMPORTANCE], centred
+    )
+    floats[LABEL] = standard(n, mean, squares, y)
+    return n, mean, squares
+
+
+@helper
+def _set(moments: Any, values: tuple[float, float, float]) -> None:
+    """Set the moments of the labels."""
+    if len(moments) > 0:
+        moments[N], moments[MEAN], moments[SQUARES] = values
+
+
+@helper
+def _own_unit(moments: Any, p: float) -> float:
+    """Return a prediction in the labels' own unit."""
+    if len(moments) == 0:
+        return p
+    return moments[MEAN] + deviation(moments[N], moments[SQUARES]) * p
+
+
 @kernel(nogil=False)
 def learn_one(features: int, label: float, importance: float, packed: Any) -> tuple[int, float]:
     """Run `kernels.learn` on the dict at an address; return the outcome and the prediction.
@@ -180,6 +219,7 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
     if n_bytes + places[LENGTH][:n].sum() > len(pending.text):
         return UNUSUAL, 0.0
     floats[LABEL], floats[IMPORTANCE] = label, importance
+    moments = _standardize(floats, work.moments, work.centred)
     at, used = work.position[0], work.counts[0]
     done, then, n_fresh = _learn(
         0, work.ints[START:], hashes[KEY][:n], work.x, floats[LABEL:IMPORTANCE],
@@ -207,7 +247,9 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
         full = n_names + len(work.x) > len(pending.key) or 2 * n_bytes > len(pending.text)
         if full and outcome == LEARNED:
             outcome = LEARNED_AND_FULL
-    return outcome, work.prediction[0]
+    p = _own_unit(work.moments, work.prediction[0])
+    _set(work.moments, moments)
+    return outcome, p
 
 
 @kernel(nogil=False)
@@ -223,7 +265,7 @@ def predict_one(features: int, packed: Any) -> tuple[bool, float]:
         work.size, work.n_steps + at, work.cells, work.bias, work.constant, work.normalize,
         work.shrinkage, work.update, work.prediction,
     )  # fmt: skip
-    return True, work.prediction[0]
+    return True, _own_unit(work.moments, work.prediction[0])
 
 
 class FastPath:
@@ -237,8 +279,9 @@ class FastPath:
     classes; from a compiled function they would walk through all of Numba.)
     """
 
-    def __init__(self, fixed: tuple[Any, ...]) -> None:
-        self._fixed = fixed  # the workspace from ``bias`` to ``update``
+    def __init__(self, fixed: tuple[Any, ...], label_scale: LabelScale) -> None:
+        # The workspace from ``moments`` to ``update``.
+        self._fixed = (label_scale.moments, label_scale.centred, *fixed)
         self._packed: Packed | None = None
         self.learn: Any = None
         self.predict: Any = None

@@ -16,11 +16,18 @@ from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, Truncation
-from dwindle.algorithm.updates import Adaptive, Update, default_learning_rate, eviction_report
+from dwindle.algorithm.updates import (
+    Adaptive,
+    Update,
+    centres,
+    default_learning_rate,
+    eviction_report,
+)
 from dwindle.engine import kernels
 from dwindle.engine.budget import Eviction
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
+from dwindle.engine.label_scale import LabelScale, own_unit
 from dwindle.engine.learn_one import (
     DICTS,
     DIVERGED,
@@ -48,7 +55,8 @@ class Learner:
     and 0.3 for the others. ``normalize`` divides predictions by the square root of the number of
     non-zero entries, the intercept included, as in section 5. The intercept is never shrunk.
     ``max_live`` is a budget: beyond it the features worth least are evicted; see
-    `eviction_report`.
+    `eviction_report`. ``scale_labels`` learns labels in units of their deviation from their mean;
+    predictions and weights are in their own unit; see `label_scale`.
 
     >>> shrinkage = Truncation(gravity=1e-4, truncate_every=10)
     >>> learner = Learner(loss=Logistic(), shrinkage=shrinkage, learning_rate=0.1)
@@ -74,10 +82,11 @@ class Learner:
         intercept: bool = True,
         normalize: bool = False,
         max_live: int | None = None,
+        scale_labels: bool = False,
     ) -> None:
         rate = default_learning_rate(update) if learning_rate is None else learning_rate
         schedule: Schedule = exact(Schedule.of(rate))
-        check_settings(loss, shrinkage, update, schedule, max_live)
+        check_settings(loss, shrinkage, update, schedule, max_live, scale_labels=scale_labels)
         self.loss = exact(loss)
         self.shrinkage = exact(shrinkage)
         self.update = exact(update)
@@ -85,21 +94,23 @@ class Learner:
         self.has_intercept = intercept
         self.normalize = normalize
         self.max_live = max_live
+        self.label_scale = LabelScale(scaled=scale_labels, centred=intercept and not normalize)
         counts_moments = any(getattr(i, "counts_moments", False) for i in (shrinkage, update))
         self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
         self.table = Table(self.shrinkage, self.update, self.clock, max_live)
         self.bias = empty_cells(self.update, 1)
         ingredients = self.loss, self.shrinkage, self.update
         self._fixed = self.bias, float(intercept), normalize, *ingredients
-        self._fast = FastPath(self._fixed)
+        self._fast = FastPath(self._fixed, self.label_scale)
         self._link = self.loss.link if has_probabilities(self.loss) else None
 
     def __repr__(self) -> str:
-        budget = "" if self.max_live is None else f", max_live={self.max_live}"
+        more = "" if self.max_live is None else f", max_live={self.max_live}"
+        more += ", scale_labels=True" if self.label_scale else ""
         return (
             f"Learner(loss={self.loss}, shrinkage={self.shrinkage}, update={self.update}, "
             f"learning_rate={self.schedule}, intercept={self.has_intercept}, "
-            f"normalize={self.normalize}{budget})"
+            f"normalize={self.normalize}{more})"
         )
 
     def __len__(self) -> int:
@@ -145,9 +156,14 @@ class Learner:
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each live feature by name, without the intercept."""
-        key, weight = self.table.weights()
+        key, weight = self.weight_of_keys()
         names = map(shown, self.table.names.of(key))
         return dict(zip(names, weight.tolist(), strict=True))
+
+    def weight_of_keys(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Return the keys of all live features, and their weights."""
+        key, weight = self.table.weights()
+        return key, weight * self.label_scale.unit
 
     def learn(self, batch: Batch) -> NDArray[np.float64]:
         """Predict, then learn from, each example in order; return the predictions.
@@ -155,8 +171,11 @@ class Learner:
         A label that the loss is not defined for is refused before anything is learned.
         """
         label, importance = self.checked_labels(batch)
-        base = _base(batch)
+        base, scale = _base(batch), self.label_scale
         prediction = np.zeros(batch.n_examples)
+        if scale:
+            label, moments = scale.standard(label, importance, base)
+        taken = np.zeros_like(base) if scale else base
         longest = self._longest(batch, importance)
         slots, fresh = np.empty(longest, np.uint64), np.empty(0, np.int64)
         with Held() as interrupt:
@@ -164,7 +183,11 @@ class Learner:
             while i < batch.n_examples and not interrupt.asked:
                 if len(fresh) < min(self.table.room, len(batch.key)):  # the most new features
                     fresh = np.empty(min(self.table.room, len(batch.key)), np.int64)
-                i = self._learn_from(batch, i, label, importance, base, slots, fresh, prediction)
+                i = self._learn_from(batch, i, label, importance, taken, slots, fresh, prediction)
+                if scale:
+                    scale.moments[:] = moments[i]
+        if scale:
+            own_unit(moments, base, prediction)
         return prediction
 
     def _longest(self, batch: Batch, importance: NDArray[np.float32]) -> int:
@@ -295,16 +318,19 @@ class Learner:
         some 1/g steps to undo a step, deserved or not.
         """
         with Held() as interrupt:
+            before = self.n_steps
             while n_steps > 0 and not interrupt.asked:
                 if self.clock.spent:
                     self._open_window()
                 n_steps -= self.clock.skip(n_steps)
+            if centres(self.update) and self.n_steps > before:
+                self.bias["weight"] += self.table.settle_at_the_mean()
 
     @contextmanager
     def after_cooldown(self, n_steps: int) -> Iterator["Learner"]:
         """Yield the learner as `cooldown` would leave it, to look at; then undo it."""
-        if self.clock.counts_moments and self.schedule.power_t:
-            copy = deepcopy(self)  # the size of a moment changes, and all weights are settled
+        if centres(self.update) or (self.clock.counts_moments and self.schedule.power_t):
+            copy = deepcopy(self)  # all weights are settled
             copy.cooldown(n_steps)
             yield copy
             return
@@ -328,7 +354,7 @@ class Learner:
 
     def settings(self) -> dict[str, Any]:
         """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
-        return {
+        settings = {
             "loss": recipe(self.loss),
             "shrinkage": recipe(self.shrinkage),
             "update": recipe(self.update),
@@ -337,6 +363,7 @@ class Learner:
             "normalize": self.normalize,
             "max_live": self.max_live,
         }
+        return settings | ({"scale_labels": True} if self.label_scale else {})
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -357,6 +384,7 @@ class Learner:
             intercept=settings["intercept"],
             normalize=settings["normalize"],
             max_live=settings.get("max_live"),
+            scale_labels=settings.get("scale_labels", False),
         )
 
     def state(self) -> dict[str, Any]:
@@ -375,6 +403,7 @@ class Learner:
             "settings": self.settings(),
             "intercept": {name: json_number(self.bias[name][0]) for name in fields},
             "clock": self.clock.state,
+            "label_moments": self.label_scale.moments.tolist(),
             "n_cells": len(table.cells),
             "peak": table.peak,
             "last_cut": list(table.last_eviction),
@@ -403,6 +432,7 @@ class Learner:
         for name, number in state["intercept"].items():
             self.bias[name] = float(number)
         self.clock.set(**state["clock"])
+        self.label_scale.moments[:] = state.get("label_moments", ())
 
     def __getstate__(self) -> dict[str, Any]:
         # The ingredients are included: to unpickle a user's own imports the module that defines it.
@@ -410,19 +440,22 @@ class Learner:
         return self.state() | {"ingredients": made_of}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        options = {name: state["settings"][name] for name in ("intercept", "normalize", "max_live")}
+        names = {"intercept", "normalize", "max_live", "scale_labels"}
+        options = {k: v for k, v in state["settings"].items() if k in names}
         self.__init__(*state["ingredients"], **options)  # type: ignore[misc]  # as unpickling does
         self._restore(state)
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """Predict each example, with or without the intercept."""
         prediction = np.empty(batch.n_examples)
-        clock = self.clock
+        clock, scale, base = self.clock, self.label_scale, _base(batch)
         kernels.predict(
-            *(batch.start, batch.key, batch.x, _base(batch)),
+            *(batch.start, batch.key, batch.x, np.zeros_like(base) if scale else base),
             *(clock.now, clock.size, clock.n_steps, self.table.cells, self.bias),
             *(float(constant), normalize, self.shrinkage, self.update, prediction),
         )
+        if scale:
+            return base + (scale.mean * constant + scale.unit * prediction)
         return prediction
 
     def _diverged(self, prediction: float, i: int) -> DivergedError:

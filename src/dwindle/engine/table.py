@@ -130,6 +130,18 @@ class Table:
         """Settle every weight up to ``now`` at this ``size``, which may change then."""
         kernels.settle_all(self.cells, now, size, self.shrinkage, self.update)
 
+    def settle_at_the_mean(self) -> float:
+        """Settle every weight up to now; return what the intercept has to make up for.
+
+        It is added up in the order of the keys, wherever the cells are.
+        """
+        clock, order = self.clock, np.argsort(self.cells["key"])
+        level: float = kernels.level(
+            *(self.cells, order, clock.now, clock.size, self.shrinkage, self.update)
+        )
+        self.settle(clock.now, clock.size)
+        return level
+
     def weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the keys and weights of all features whose weight is not zero."""
         key, weight = np.empty(self.used, np.uint64), np.empty(self.used)

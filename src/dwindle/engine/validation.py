@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.dispatch import require
-from dwindle._base.errors import DataError
+from dwindle._base.errors import DataError, SettingError
+from dwindle.algorithm.losses import takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, check_shrinkage
 from dwindle.algorithm.updates import Update, check_update
@@ -20,7 +21,13 @@ _CALLERS = [kernel.function for kernel in _KERNELS]
 
 
 def check_settings(
-    loss: Any, shrinkage: Shrinkage, update: Update, schedule: Schedule, max_live: int | None
+    loss: Any,
+    shrinkage: Shrinkage,
+    update: Update,
+    schedule: Schedule,
+    max_live: int | None,
+    *,
+    scale_labels: bool,
 ) -> None:
     """Refuse, by name, settings that no run could use or that contradict each other."""
     chosen = {"loss": loss, "shrinkage": shrinkage, "update": update}
@@ -30,6 +37,10 @@ def check_settings(
         loss.check()
     check_shrinkage(shrinkage)
     check_update(update, shrinkage, schedule, max_live)
+    if scale_labels and not takes_any_unit(loss):
+        raise SettingError(
+            f"scale_labels needs a loss that is the same in any unit, as Squared; not {loss}"
+        )
     require(chosen, *_CALLERS, bodies_too=True)
 
 

@@ -317,7 +317,7 @@ class TruncatedGradient(HasColumns, RunSettings):
     def _weights(self) -> list[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
         """Return the keys and weights of each class, or the only ones."""
         return [
-            each.table.weights() if isinstance(each, Learner) else (each.key, each.weight)
+            each.weight_of_keys() if isinstance(each, Learner) else (each.key, each.weight)
             for each in members_of(self._kept)
         ]
 

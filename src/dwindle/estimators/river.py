@@ -84,11 +84,10 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
 class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
     """A regressor; with the loss "poisson", of counts.
 
-    >>> from river import datasets, evaluate, metrics, preprocessing
-    >>> model = TruncatedGradientRegressor(update="plain", learning_rate=0.01, gravity=1e-3)
-    >>> model = preprocessing.StandardScaler() | model
+    >>> from river import datasets, evaluate, metrics
+    >>> model = TruncatedGradientRegressor(gravity=1e-3)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 1.313599
+    MAE: 0.304088
     """
 
     _default = Squared()

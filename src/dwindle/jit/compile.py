@@ -130,7 +130,7 @@ def _called_by(
     for value in (*(f.__globals__.get(name) for name in names_in(f.__code__)), *cells):
         known = bodies(value)
         if known is not None:
-            yield from (b for c, b in known.items() if c in classes or _is_ours(c))
+            yield from (b for c, b in known.items() if c in {*classes, object} or _is_ours(c))
             continue
         for attribute in ("py_func", "function", "_defn"):  # of a helper, a kernel, an intrinsic
             inner = getattr(value, attribute, value)
@@ -183,7 +183,7 @@ def teach(*generics: Callable[..., Any]) -> None:
 
 def _chooser(known: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
     def choose(chosen: Any, *_: Any) -> Callable[..., Any] | None:
-        return known.get(getattr(chosen, "instance_class", type(None)))
+        return known.get(getattr(chosen, "instance_class", type(None)), known.get(object))
 
     return choose
 

@@ -111,6 +111,10 @@ def _metadata(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[
     total = float(importance.sum())
     if total != metadata["examples"]:
         metadata["importance"] = total
+    if all("label_moments" in model.metadata for model in models):
+        metadata["label_moments"] = _joined_moments(
+            np.array([model.metadata["label_moments"] for model in models])
+        )
     metadata["parts"] = sum(model.metadata.get("parts", 1) for model in models)
     if all("loss" in model.metadata for model in models):
         loss = [model.metadata["loss"] for model in models]
@@ -130,6 +134,14 @@ def _reading(models: Sequence[Model]) -> ReadOptions:
             name = next(name for name in here if here[name] != there[name])
             raise DataError(f"its {name.replace('_', ' ')} is {here[name]}, not {there[name]}")
     return first
+
+
+def _joined_moments(moments: NDArray[np.float64]) -> list[float]:
+    """Return the number, mean and squares of all labels from those of each part."""
+    n, mean, squares = moments.T
+    total = n.sum()
+    middle = float(n @ mean) / total
+    return [float(total), middle, float((squares + n * (mean - middle) ** 2).sum())]
 
 
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:

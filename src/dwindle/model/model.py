@@ -55,7 +55,7 @@ class Model:
         cls, learner: Learner, metadata: Mapping[str, Any] | None = None, keep: int | None = None
     ) -> "Model":
         """Make a model of a learner's live features; with ``keep``, of that many heaviest ones."""
-        key, weight = learner.table.weights()
+        key, weight = learner.weight_of_keys()
         intercept = learner.intercept
         if not (np.isfinite(weight).all() and np.isfinite(intercept)):
             raise DivergedError(
@@ -63,8 +63,10 @@ class Model:
             )
         order = heaviest_first(key, weight)[:keep]
         names = learner.table.names.of(key[order])
-        settings = learner.settings()
-        return cls(key[order], weight[order], names, intercept, settings, dict(metadata or {}))
+        settings, said = learner.settings(), dict(metadata or {})
+        if learner.label_scale:
+            said["label_moments"] = learner.label_scale.moments.tolist()
+        return cls(key[order], weight[order], names, intercept, settings, said)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_cells"}
@@ -92,7 +94,7 @@ class Model:
             raise SettingError(
                 f"the model was trained with {self.loss}, and another loss cannot go on from it"
             )
-        if self.state is None or settings["update"].keys() != self.settings["update"].keys():
+        if self.state is None or _differ(settings, self.settings):
             return self._with_these_weights(settings)
         clock = self.state["clock"] | {"passes": 0}
         learner = Learner.from_state(self.state | {"settings": self.settings, "clock": clock})
@@ -103,16 +105,26 @@ class Model:
 
     def _with_these_weights(self, settings: Mapping[str, Any]) -> Learner:
         """Make a learner that knows these weights and nothing else."""
-        state, n = Learner.from_settings(settings).state(), len(self)
+        fresh, n = Learner.from_settings(settings), len(self)
+        scale = fresh.label_scale
+        if scale:
+            if "label_moments" not in self.metadata:
+                raise SettingError(
+                    "the model learned its labels as they are: go on without standardize"
+                )
+            scale.moments[:] = self.metadata["label_moments"]
+        unit = scale.unit or 1.0  # 0 if all labels were the same, when there are no weights
+        state = fresh.state()
         seen = DistinctCounter()
         seen.observe(self.key)
         cells = {name: np.zeros(n, column.dtype) for name, column in state["cells"].items()}
-        state["cells"] = cells | {"id": self.key, "weight": self.weight}
-        state["intercept"]["weight"] = self.intercept
+        state["cells"] = cells | {"id": self.key, "weight": self.weight / unit}
+        state["intercept"]["weight"] = (self.intercept - scale.mean) / unit
         state |= {"names": self.names, "n_cells": n_cells_for(n), "peak": n, "seen": seen.packed()}
         learner = Learner.from_state(state)
-        key, weight = learner.table.weights()
-        if not np.array_equal(weight[np.argsort(key)], self.weight[np.argsort(self.key)]):
+        key, weight = learner.weight_of_keys()
+        kept, own = weight[np.argsort(key)], self.weight[np.argsort(self.key)]
+        if len(kept) != len(own) or not np.allclose(kept, own, rtol=1e-12, atol=0.0):
             raise DataError(
                 f"with {learner.update} a weight follows from sums that this model lacks: "
                 "train the earlier one with --save-state"
@@ -188,6 +200,12 @@ class Model:
         """Read a model from a file; raise a DataError that names the file if it cannot be used."""
         [model] = _models(*read(path, "model"))
         return model
+
+
+def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether learners of these settings remember other things."""
+    scaled = [each.get("scale_labels", False) for each in (settings, others)]
+    return scaled[0] != scaled[1] or settings["update"].keys() != others["update"].keys()
 
 
 def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -3,7 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from dwindle.algorithm.losses import takes_any_unit
 from dwindle.algorithm.settings import Ingredients, LearnerSettings, default_of, settings_of
+from dwindle.algorithm.shrinkage import is_truncation
+from dwindle.algorithm.updates import Adaptive, Centred
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 
@@ -12,14 +15,19 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
     """Make a learner that knows nothing yet; the loss is the default if the settings leave it."""
     settings.check()
     loss, shrinkage, update, schedule = settings.ingredients()
+    loss = default_loss if loss is None else loss
+    standardizes = settings.standardize and takes_any_unit(loss)
+    if standardizes and type(update) is Adaptive and is_truncation(shrinkage):
+        update = Centred(*update)
     return Learner(
-        default_loss if loss is None else loss,
+        loss,
         shrinkage,
         update,
         schedule,
         intercept=settings.intercept,
         normalize=settings.normalize,
         max_live=settings.max_live,
+        scale_labels=standardizes,
     )
 
 
@@ -35,10 +43,14 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
 def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:
     """Name the settings that make such a learner, those that are not the default."""
     one = learner if isinstance(learner, Learner) else learner.members[0]
-    found = settings_of(Ingredients(one.loss, one.shrinkage, one.update, one.schedule))
+    update, scaled = one.update, bool(one.label_scale)
+    if scaled and type(update) is Centred:
+        update = Adaptive(*update)
+    found = settings_of(Ingredients(one.loss, one.shrinkage, update, one.schedule))
     others = {
         "intercept": one.has_intercept,
         "normalize": one.normalize,
+        "standardize": scaled or not takes_any_unit(one.loss),
         "max_live": learner.max_live,
     }
     return found | {k: v for k, v in others.items() if v != default_of(LearnerSettings, k)}

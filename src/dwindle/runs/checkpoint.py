@@ -83,11 +83,11 @@ def restore(run: Reached, learner: Learner | OneVsRest, metadata: dict[str, Any]
 
 def check_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:
     """Refuse to go on from a checkpoint that was written with other settings."""
-    for name, value in there.items():
-        if here[name] != value:
+    for name in here | there:
+        if here.get(name) != there.get(name):
             raise DataError(
-                f"{path}: was written with {name} {value}, and now it is "
-                f"{here[name]}: resume with the same, or remove the file to begin anew"
+                f"{path}: was written with {name} {there.get(name)}, and now it is "
+                f"{here.get(name)}: resume with the same, or remove the file to begin anew"
             )
 
 

@@ -67,6 +67,14 @@ class LabelCounts:
                 near = float(f"{value:.3g}")
                 self.weight[near] = self.weight.get(near, 0.0) + weight
 
+    def deviation(self) -> float:
+        """Return the standard deviation of the labels; 1 if all are the same."""
+        if not self.weight:
+            return 1.0
+        label, weight = np.array([*self.weight]), np.array([*self.weight.values()])
+        mean = np.average(label, weights=weight)
+        return float(np.sqrt(np.average((label - mean) ** 2, weights=weight))) or 1.0
+
     def best_constant(self, loss: Any) -> tuple[float, float]:
         """Find the constant with the least mean loss, and that loss, by golden-section search."""
         if not self.weight:

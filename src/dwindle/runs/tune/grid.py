@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle._base.errors import SettingError
+from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.settings import SHRINKAGES, UPDATES, LearnerSettings, options_of
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, Plain
+from dwindle.algorithm.updates import Adaptive, Centred, Plain
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.build import make_learner
@@ -17,7 +18,7 @@ from dwindle.runs.progress import LabelCounts
 from dwindle.runs.settings import RunSettings
 
 RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
-RATES["adaptive"] = (0.2, 0.6, 2.0, 6.0)
+RATES["adaptive"] = RATES["centred"] = (0.2, 0.6, 2.0, 6.0)
 RATES["plain"] = RATES["averaged"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
 DECAYS = (0.5, 0.8)
 AVERAGING = frozenset({"averaged", "ftrl", "rda"})  # updates whose learning rates do not decay
@@ -122,14 +123,16 @@ class Grid(NamedTuple):
         return self._replace(**{name: tuple(sorted({*getattr(self, name), *more}))})
 
 
-def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
+def completed(
+    grid: Grid, examples: Sequence[Batch], loss: Any, fixed: LearnerSettings | None = None
+) -> Grid:
     """Fill in what the grid leaves open by looking at the examples.
 
     Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
     go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
     weight would leave zero. For the adaptive update x_j is in units of its largest value and
     divided by the length of the example, as there; for FTRL-Proximal it is the sum, and not the
-    mean, that gravity weighs against.
+    mean, that gravity weighs against. Labels are in standard units where the learner scales them.
     """
     n = sum(batch.n_examples for batch in examples)
     rates = (
@@ -140,7 +143,8 @@ def completed(grid: Grid, examples: Sequence[Batch], loss: Any) -> Grid:
     passes = grid.passes or tuple(p for p in PASSES if p == 1 or p * n <= MOST)
     gravity = grid.gravity
     if gravity is None:
-        steepest = (_steepest(examples, loss, update) for update in grid.update)
+        learners = (Setting(update=update).learner(loss, fixed) for update in grid.update)
+        steepest = [_steepest(examples, learner) for learner in learners]
         steps = range(1, STEPS + 1)
         gravity = (0.0, *(_short(top * 10 ** (-k / 3)) for top in steepest for k in steps))
     lowered = max(passes) > 1 and not AVERAGING.issuperset(grid.update)
@@ -176,8 +180,8 @@ def _length(examples: Sequence[Batch]) -> float:
     return total / steps if steps else 1.0
 
 
-def _steepest(examples: Sequence[Batch], loss: Any, update: str) -> float:
-    """max_j |mean over examples of phi'(c, y) x_j| at the best constant c, in the update's units.
+def _steepest(examples: Sequence[Batch], like: Learner) -> float:
+    """max_j |mean over examples of phi'(c, y) x_j| at the best constant c, in the learner's units.
 
     The mean is over the steps, for gravity pulls once at each, whatever the example weighs.
     """
@@ -186,18 +190,21 @@ def _steepest(examples: Sequence[Batch], loss: Any, update: str) -> float:
         importance = batch.importances()
         assert batch.label is not None
         counts.add(batch.label[importance > 0], importance[importance > 0])
-    constant, _ = counts.best_constant(loss)
-    adapts = update == "adaptive"
+    constant, _ = counts.best_constant(like.loss)
+    unit = counts.deviation() if like.label_scale else 1.0
+    adapts = isinstance(like.update, Adaptive | Centred)
     learner = (
-        Learner(loss, Truncation(), Adaptive(beta=1 / TINY), learning_rate=1.0, intercept=False)
+        Learner(like.loss, Truncation(), like.update._replace(beta=1 / TINY), learning_rate=1.0)
         if adapts
-        else Learner(loss, Truncation(), Plain(), learning_rate=TINY, intercept=False)
+        else Learner(like.loss, Truncation(), Plain(), learning_rate=TINY, intercept=False)
     )
     for batch in examples:
-        learner.learn(batch._replace(base=np.full(batch.n_examples, constant, np.float32)))
+        assert batch.label is not None
+        base = np.full(batch.n_examples, constant / unit, np.float32)
+        learner.learn(batch._replace(label=batch.label / np.float32(unit), base=base))
     cells = learner.table.cells
     total = float(np.abs(cells["weight"] * (cells["scale"] if adapts else 1.0)).max()) / TINY
-    steps = 1 if update == "ftrl" else max(learner.n_steps, 1)
+    steps = 1 if isinstance(like.update, FTRL) else max(learner.n_steps, 1)
     return total / steps or 1.0  # nothing to learn from
 
 

@@ -86,7 +86,7 @@ class Search:
                     each for each in measuring.measure(settings) if each.setting.update == update
                 ]
 
-            begun = completed(asked, examples, self.loss)
+            begun = completed(asked, examples, self.loss, self.fixed)
             ends[update] = explore(asked, begun, folds.n_examples, measure, self.choose)
         found = self.choose(measuring.scores)
         chosen = found.chosen.setting
@@ -140,9 +140,14 @@ class Search:
         return Found(metric, dense, chosen, METRICS[metric].better * least, scores)
 
 
-def trained(examples: Sequence[Batch], setting: Setting, loss: Any) -> Learner:
+def trained(
+    examples: Sequence[Batch],
+    setting: Setting,
+    loss: Any,
+    fixed: LearnerSettings | None = None,
+) -> Learner:
     """Train a learner on all the examples with one setting."""
-    return fit(setting.learner(loss), examples, setting.passes, setting.cooldown)
+    return fit(setting.learner(loss, fixed), examples, setting.passes, setting.cooldown)
 
 
 def _at_end(end: End, value: float) -> str:
