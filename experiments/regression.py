@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, make_friedman1
@@ -43,7 +43,7 @@ HELD_OUT = 0.25
 LABEL = "y"  # the name of the column
 
 Floats = NDArray[np.float64]
-Table = pd.DataFrame
+Table = Any  # a data frame
 
 
 def main() -> None:
@@ -161,15 +161,16 @@ def approval() -> Table:
     """Return River's set: a president's approval, from polls and the date as a number of days."""
     from river.datasets import TrumpApproval  # noqa: PLC0415  (takes a second)
 
-    return pd.DataFrame([{**x, LABEL: y} for x, y in TrumpApproval()])
+    rows: Any = TrumpApproval()  # type: ignore[no-untyped-call]
+    return pd.DataFrame([{**x, LABEL: y} for x, y in rows])
 
 
 def chicks() -> Table:
     """Return River's set: the weight of chicks by age and diet."""
     from river.datasets import ChickWeights  # noqa: PLC0415  (takes a second)
 
-    rows = [{**x, LABEL: float(y)} for x, y in ChickWeights()]
-    found = pd.DataFrame(rows).drop(columns="chick")
+    rows: Any = ChickWeights()  # type: ignore[no-untyped-call]
+    found = pd.DataFrame([{**x, LABEL: float(y)} for x, y in rows]).drop(columns="chick")
     return found.assign(diet="d" + found["diet"].astype(str))
 
 

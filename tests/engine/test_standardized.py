@@ -194,7 +194,7 @@ def test_a_cooldown_leaves_the_prediction_at_the_means():
         assert cooled.weights() == {}
     learner.cooldown(10_000)
     assert np.array_equal(learner.predict(batch), looked_at)
-    assert looked_at[0] == pytest.approx(mean, rel=1e-3)
+    assert looked_at[0] == pytest.approx(mean, rel=0.01)
     assert looked_at[0] == pytest.approx(np.mean(price), rel=0.02)
 
 

@@ -96,7 +96,10 @@ class LabelScale:
     @property
     def unit(self) -> float:
         """What 1 is in the labels' own unit."""
-        return float(deviation(self.moments[N], self.moments[SQUARES])) if self else 1.0
+        if not self:
+            return 1.0
+        n, _, squares = self.moments.tolist()
+        return math.sqrt(squares / n) if n > 0.0 else 0.0
 
     def standard(
         self, label: NDArray[np.float32], importance: NDArray[np.float32], base: NDArray[np.float32]

@@ -204,8 +204,11 @@ class Model:
 
 def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     """Whether learners of these settings remember other things."""
-    scaled = [each.get("scale_labels", False) for each in (settings, others)]
-    return scaled[0] != scaled[1] or settings["update"].keys() != others["update"].keys()
+
+    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str]]:
+        return each.get("scale_labels", False), set(each["update"])
+
+    return remembered(settings) != remembered(others)
 
 
 def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
