@@ -136,6 +136,24 @@ def test_the_order_of_files_never_changes_a_kind_in_silence(data):
     assert set(Model.load(data / "b").weights()) == set(Model.load(data / "f").weights())
 
 
+def test_a_holdout_is_read_by_the_columns_of_the_data(data):
+    done = dwindle("train", "train.csv", "--holdout", "us.csv", "-m", "h", cwd=data, text=True)
+    assert set(Model.load(data / "h").weights()) == set(Model.load(data / "m").weights())
+    assert [line for line in told(done) if ".csv: " in line] == []
+
+
+def test_columns_of_files_are_compared_once_however_many_passes(data):
+    for name, columns in (("p", ["label", "a"]), ("q", ["label", "b"])):
+        frame = pd.DataFrame(np.arange(20).reshape(10, 2) % 2, columns=columns)
+        frame.to_parquet(data / f"{name}.parquet", index=False)
+    given = ["p.parquet", "q.parquet", "--passes", 3, "--holdout", "p.parquet"]
+    done = dwindle("train", *given, "-m", "pq", cwd=data, text=True)
+    assert [line for line in told(done) if ".parquet: " in line] == [
+        "q.parquet: lacks 'a', which files before it have",
+        "q.parquet: has 'b', which files before it lack",
+    ]
+
+
 def test_files_of_one_run_may_have_other_columns_which_is_said(data):
     (data / "first.csv").write_text("label,a,b\n1,1,2\n0,2,3\n")
     (data / "second.csv").write_text("label,b,c\n1,1,x\n0,2,y\n")

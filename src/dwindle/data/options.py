@@ -34,6 +34,7 @@ class ReadOptions:
     allow_unknown: bool | None = None  # predict though the model knows no column or no feature
     delimiter: str | None = None  # between the cells of a CSV file; default ",", or a tab in TSV
     header: tuple[str, ...] = ()  # names of the columns, if the file begins without them
+    ahead: bool = True  # read in a thread of its own, ahead of what is asked for
     live: bool = False  # hand on what a pipe holds when no more comes, if only lines decide
     threads: int | None = None  # parser threads; default 2, or 1 on one or two cores
     block_size: int = BLOCK

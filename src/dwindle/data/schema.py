@@ -134,7 +134,7 @@ class ColumnKinds:
         self._found = {column.name: column for column in remembered or ()}
         self._undecided: dict[str, None] = {}
         self._tables: dict[str, None] = {}  # names of columns, of all tables so far
-        self._source = ""  # of the last of these tables
+        self._sources: set[str] = set()  # of these tables
         self.unseen = frozenset(names)
         self._lock = Lock()
 
@@ -208,7 +208,7 @@ class ColumnKinds:
         """Take notice of the columns of a table to learn from."""
         if not self._tables:
             self._check_said(columns, source)
-        elif source != self._source:  # else more members of its objects came up
+        elif source not in self._sources:  # else another pass, or more members of its objects
             dropped = {column.name for column in self._found.values() if column.kind is Kind.DROP}
             there = {*columns, *dropped}
             missing = [name for name in self._tables if name not in there]
@@ -217,7 +217,7 @@ class ColumnKinds:
                 self._note(f"{source}: lacks {listed(missing)}, which files before it have")
             if new:
                 self._note(f"{source}: has {listed(new)}, which files before it lack")
-        self._source = source
+        self._sources.add(source)
         for name in columns:
             self._tables[name] = None
             said = self.said(name)

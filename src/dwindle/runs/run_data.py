@@ -46,7 +46,7 @@ class Passes:
         elif holdout is not None:
             how = replace(reading, format=format_by_name(holdout) or reading.format)
             file = CachedExamples(
-                lambda: read([holdout], how, self._kinds), note, once=once_only([holdout])
+                lambda: self._held_file(holdout, how), note, once=once_only([holdout])
             )
             self.holdout = Holdout(file, holdout)
 
@@ -78,6 +78,12 @@ class Passes:
                 yield learned
             self.holdout.examples.finish()
         self._kinds.tell_unseen()
+
+    def _held_file(self, path: str, how: ReadOptions) -> Iterator[Parsed]:
+        """Read a file that is held out; the data decides what its columns are."""
+        if not self._once:
+            next(read(self.paths, replace(self._reading, ahead=False), self._kinds), None)
+        return read([path], how, self._kinds)
 
     def _held(self) -> Iterator[Parsed]:
         assert not isinstance(self._every, str | None)

@@ -47,13 +47,15 @@ def batches(source: Opened, options: ReadOptions, kinds: ColumnKinds) -> Iterato
     every = chain([first], found)
     if _is_flat(first):
         lines = FlatLines(source.name, options, kinds)
-        return prefetch(_read(block, lines, _flat) for block in every)
+        read = (_read(block, lines, _flat) for block in every)
+        return prefetch(read) if options.ahead else read
     if kinds.remembered is None and set(options.columns.values()) <= {Kind.DROP}:
         part = partial(parse, interactions=options.interactions, ignore=options.dropped)
         return parsed_blocks(part, searched(every, mentions, kinds), options)
     roles = replace(options, label_column="label", weight_column="weight")
     lines = FlatLines(source.name, roles, kinds)
-    return prefetch(_read(block, lines, _flattened) for block in every)
+    read = (_read(block, lines, _flattened) for block in every)
+    return prefetch(read) if options.ahead else read
 
 
 def _is_flat(block: Block) -> bool:

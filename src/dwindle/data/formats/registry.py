@@ -57,6 +57,7 @@ def _csv(delimiter: str) -> Read:
             source = source._replace(file=pipes.Pieces(source.file, source.clock))
         return _located(
             source,
+            options,
             csv.batches(source.file, source.name, options, options.delimiter or delimiter, kinds),
         )
 
@@ -73,12 +74,15 @@ def _columnar(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") ->
     if source.name != source.path:
         raise DataError(f"{source.name}: Parquet and Arrow are read from a file, not from a pipe")
     arrow = import_module(f"{_HERE}.tables.arrow")
-    return _located(source, arrow.batches(source.path, options, kinds))
+    return _located(source, options, arrow.batches(source.path, options, kinds))
 
 
-def _located(source: "Opened", batches: Iterator["Parsed"]) -> Iterator["Parsed"]:
+def _located(
+    source: "Opened", options: "ReadOptions", batches: Iterator["Parsed"]
+) -> Iterator["Parsed"]:
     # Arrow does not read through our file, and says itself how far it has come.
-    return prefetch(b._replace(source=source.name, end=b.end or source.tell()) for b in batches)
+    found = (b._replace(source=source.name, end=b.end or source.tell()) for b in batches)
+    return prefetch(found) if options.ahead else found
 
 
 def _text(writer: str) -> Write:
