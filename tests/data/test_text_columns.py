@@ -202,14 +202,30 @@ def test_lists_of_strings_are_several_values_of_a_category(tmp_path):
     assert features(tmp_path / "nested.jsonl") == expected[:3]
 
 
-def test_lists_of_numbers_are_refused(tmp_path):
+def test_lists_of_numbers_are_refused_unless_they_are_said_to_be_categories(tmp_path):
     frame = pd.DataFrame({"v": [[1, 2], [3]], "label": [1, 0]})
     _, lines, parquet = written(frame, tmp_path)
-    with pytest.raises(DataError, match="expected a list of strings"):
-        features(lines)
-    for data in (lambda: features(parquet), lambda: batch_of(frame)):
+    for data in (lambda: features(lines), lambda: features(parquet), lambda: batch_of(frame)):
         with pytest.raises(DataError, match=r"'v' is of type list.*: make it numbers or strings"):
             data()
+    how = {"columns": {"v": "category"}}
+    assert features(lines, **how) == features(parquet, **how) == [{"v=1": 1, "v=2": 1}, {"v=3": 1}]
+
+
+def test_a_list_of_numbers_among_lists_of_strings_is_a_bad_line(tmp_path):
+    lines = ['{"label": 1, "tags": ["a"]}', '{"label": 1, "tags": [1]}', '{"tags": "b"}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    parsed = next(read([str(tmp_path / "a.jsonl")]))
+    assert rows_of(parsed.batch) == [{"tags=a": 1}, {"tags=b": 1}]
+    assert parsed.bad[0].message == 'expected a list of strings as member "tags", got [1]: write it alike'  # fmt: skip
+
+
+def test_an_object_is_no_category():
+    frame = pd.DataFrame({"user": [{"age": 30}]})
+    with pytest.raises(DataError, match=r"'user' is of type struct.*, which is no category"):
+        batch_of(frame, columns={"user": "category"})
+    with pytest.raises(ValueError, match="of kind 'object': expected one of number, category"):
+        batch_of(frame, columns={"user": "object"})
 
 
 def test_objects_are_namespaces(tmp_path):

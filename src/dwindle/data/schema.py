@@ -28,6 +28,9 @@ class Kind(StrEnum):
     DROP = "drop"  # no feature: the column is not read
 
 
+SAID = tuple(kind for kind in Kind if kind is not Kind.OBJECT)  # what a user can say
+
+
 class Column(NamedTuple):
     """A column, its kind, and in words how that was decided."""
 
@@ -100,8 +103,8 @@ def checked_kinds(columns: Mapping[str, Any] | None) -> dict[str, Kind]:
     """
     kinds = {}
     for name, kind in (columns or {}).items():
-        if kind not in set(Kind):
-            known = ", ".join(Kind)
+        if kind not in SAID:
+            known = ", ".join(SAID)
             raise SettingError(f"columns: {name!r} is of kind {kind!r}: expected one of {known}")
         kinds[name] = Kind(kind)
     return kinds

@@ -75,8 +75,11 @@ class FlatLines:
                 return pa.array(values)
             except (pa.ArrowException, OverflowError):  # beyond 64 bits, or beside such numbers
                 return pa.array([None if value is None else float(value) for value in values])
-        if len(types) == 1 and list not in types:
-            return pa.array(values)
+        if len(types) == 1:
+            try:
+                return pa.array(values)
+            except pa.ArrowException:  # lists of numbers and strings
+                pass
         if types <= {list, str}:
             return pa.array([_strings(value, name, i, wrong) for i, value in enumerate(values)])
         cells = pa.array([_cell(value, name, i, wrong) for i, value in enumerate(values)])
@@ -107,8 +110,7 @@ def _strings(value: Any, name: str, i: int, wrong: dict[int, str]) -> list[str] 
         return value
     wrong.setdefault(
         i,
-        f"expected a list of strings as member {short(name)}, got {short(value)}: "
-        "write each number as a member of its own",
+        f"expected a list of strings as member {short(name)}, got {short(value)}: write it alike",
     )
     return None
 

@@ -199,7 +199,13 @@ class WideTable:
         def fault(i: int, cell: bytes) -> None:
             wrong.setdefault(i, self._kinds.contradicts(known, quoted(cell)))
 
-        return features_of(column, known, self._source, self._options, fault, wrong)
+        try:
+            return features_of(column, known, self._source, self._options, fault, wrong)
+        except pa.ArrowNotImplementedError:
+            raise DataError(
+                f"{self._source}: column {name!r} is of type {column.type}, which is no "
+                f"{known.kind}: make it strings, or leave it out with --drop {name}"
+            ) from None
 
     def _decided(self, column: pa.Array, name: str, line: NDArray[np.int64]) -> Column | None:
         """Decide what a column is, if it has a value here."""
