@@ -341,7 +341,7 @@ def _finished(learner: Learner, setting: Setting, test: Batch) -> tuple[int, Any
     assert setting.learning_rate is not None
     pull = (
         setting.learning_rate
-        * setting.pass_decay**setting.passes
+        * (setting.pass_decay or 1.0) ** setting.passes
         * setting.truncate_every
         * setting.gravity
     )

@@ -131,14 +131,21 @@ class LearnerSettings:
     beta: float | None = option(
         None,
         "Damping of the first steps, for adaptive, centred, ftrl and rda.",
-        default_text="0.2 if adaptive or centred, else 1",
+        default_text="0.2 if adaptive or centred, 0.02 with several classes, else 1",
     )
     learning_rate: Any = option(
-        None, "Learning rate.", short="l", default_text="0.6 if adaptive or centred, else 0.3"
+        None,
+        "Learning rate.",
+        short="l",
+        default_text="0.6 if adaptive or centred, 1.6 with several classes, else 0.3",
     )
     power_t: float = option(0.0, "The learning rate decays as 1/t^power_t.")
     initial_t: float = option(1.0, "Initial t of the decay; a larger one delays it.")
-    pass_decay: float = option(1.0, "Multiply the learning rate by this after each pass.")
+    pass_decay: float | None = option(
+        None,
+        "Multiply the learning rate by this after each pass.",
+        default_text="1; 0.5 if adaptive with several classes",
+    )
     intercept: bool = option(True, "Learn a constant term, which is never shrunk.", kind=bool)
     normalize: bool = option(
         False,
@@ -216,7 +223,8 @@ class LearnerSettings:
                     raise SettingError(f"{name} is given twice: learning_rate is a Schedule")
             return self.learning_rate
         rate = default_learning_rate(update) if self.learning_rate is None else self.learning_rate
-        return Schedule(rate, self.power_t, self.initial_t, self.pass_decay)
+        decay = 1.0 if self.pass_decay is None else self.pass_decay
+        return Schedule(rate, self.power_t, self.initial_t, decay)
 
 
 def settings_of(ingredients: Ingredients) -> dict[str, Any]:
@@ -232,6 +240,8 @@ def settings_of(ingredients: Ingredients) -> dict[str, Any]:
     schedule = ingredients.schedule._asdict()
     if schedule["learning_rate"] == default_learning_rate(ingredients.update):
         schedule["learning_rate"] = None
+    if schedule["pass_decay"] == 1.0:
+        schedule["pass_decay"] = None
     return found | {k: v for k, v in schedule.items() if v != default_of(LearnerSettings, k)}
 
 

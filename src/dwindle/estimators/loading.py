@@ -3,10 +3,11 @@
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._base import Path
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
-from dwindle.model.classes import load_model
+from dwindle.model.classes import ClassModels, load_model
 from dwindle.runs.build import settings_of_learner
 
 
@@ -17,7 +18,9 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     """
     model = load_model(path)
     settings, metadata, loss = model.settings, model.metadata, model.loss
-    keywords = settings_of_learner(Learner.from_settings(settings))
+    n = len(model.members) if isinstance(model, ClassModels) else 1
+    made = [Learner.from_settings(settings) for _ in range(n)]
+    keywords = settings_of_learner(made[0] if n == 1 else OneVsRest(made))
     classes = metadata.get("classes")
     if classes is None and is_classification(loss):
         signs = {sign: label for label, sign in Labels.in_metadata(metadata).target.items()}

@@ -4,11 +4,16 @@ from dataclasses import replace
 from typing import Any
 
 from dwindle.algorithm.losses import takes_any_unit
+from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import Ingredients, LearnerSettings, default_of, settings_of
 from dwindle.algorithm.shrinkage import is_truncation
 from dwindle.algorithm.updates import Adaptive, Centred
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
+
+# What several classes need where nothing is said: an example is of one class, so most slopes are
+# small, and a step must not be. docs/several-classes.md measures these.
+SEVERAL = {"learning_rate": 1.6, "beta": 0.02, "pass_decay": 0.5}
 
 
 def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner:
@@ -35,8 +40,12 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
     """Make a learner, or one for each of more than two classes, which share ``max_live``."""
     if classes <= 2:
         return make_learner(settings, loss)
+    changed: dict[str, Any] = {}
     if settings.max_live is not None:
-        settings = replace(settings, max_live=settings.max_live // classes)
+        changed["max_live"] = settings.max_live // classes
+    if settings.update == "adaptive" and not isinstance(settings.learning_rate, Schedule):
+        changed |= {name: v for name, v in SEVERAL.items() if getattr(settings, name) is None}
+    settings = replace(settings, **changed)
     return OneVsRest([make_learner(settings, loss) for _ in range(classes)])
 
 
@@ -47,6 +56,9 @@ def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:
     if scaled and type(update) is Centred:
         update = Adaptive(*update)
     found = settings_of(Ingredients(one.loss, one.shrinkage, update, one.schedule))
+    if isinstance(learner, OneVsRest):  # whose defaults are others
+        found |= {name: getattr(one.schedule, name) for name in ("learning_rate", "pass_decay")}
+        found |= {"beta": one.update.beta} if hasattr(one.update, "beta") else {}
     others = {
         "intercept": one.has_intercept,
         "normalize": one.normalize,

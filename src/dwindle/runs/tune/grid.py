@@ -34,7 +34,7 @@ class Setting(NamedTuple):
     """The settings that a search varies; the others are those of `TuneSettings.fixed`."""
 
     learning_rate: float | None = None
-    pass_decay: float = 1.0
+    pass_decay: float | None = None
     gravity: float = 0.0
     truncate_every: int = 1
     threshold: float | None = None
