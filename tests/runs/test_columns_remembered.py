@@ -8,9 +8,15 @@ import pytest
 
 from dwindle import TruncatedGradientClassifier, batch_of, load
 from dwindle._base.errors import DataError
+from dwindle.data.formats import csv
 from dwindle.data.options import ReadOptions
 from dwindle.model.model import Model
+from dwindle.runs.observer import Stopped
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
 from helpers.commands import dwindle
+from helpers.observing import heard
+from helpers.stop_after import stopped_after
 
 US, OTHERS = ["94110", "10001", "60601", "02139"], ["K1A0B1", "SW1A"]
 EFFECT = dict(zip(US + OTHERS, [3, -3, 2, -2, 3, -3], strict=True))
@@ -186,6 +192,27 @@ def test_models_of_parts_of_a_table_are_merged_unless_a_column_is_of_two_kinds(d
     dwindle("train", "us.csv", "-m", "us.m", cwd=data)
     done = dwindle("merge", "one.m", "us.m", "-m", "both", cwd=data, text=True, check=False)
     assert "us.m: cannot be merged with one.m: column 'zip' is a number" in done.stderr
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_run_that_is_resumed_decides_the_same_even_of_columns_that_come_late(
+    tmp_path, monkeypatch, n
+):
+    monkeypatch.setattr(csv, "BLOCK", 200)
+    rows = [f"{i % 2},{i % 7},{f'0{i}' if i > 40 else ''}\n" for i in range(90)]
+    (tmp_path / "a.csv").write_text("label,x,code\n" + "".join(rows))
+    paths, settings = [str(tmp_path / "a.csv")], TrainSettings(passes=2)
+    quiet = {"on_note": lambda _text: None}
+    train(paths, tmp_path / "whole", settings, observer=heard(**quiet))
+    with pytest.raises(Stopped):
+        train(
+            paths, tmp_path / "part", settings, observer=heard(stopping=stopped_after(n), **quiet)
+        )
+    train(paths, tmp_path / "part", settings, observer=heard(**quiet), resume=True)
+    whole, part = (Model.load(tmp_path / name) for name in ("whole", "part"))
+    assert part.weights() == whole.weights()
+    assert part.metadata["reading"] == whole.metadata["reading"]
+    assert "code=042" in whole.weights()
 
 
 def test_learning_goes_on_by_the_columns_of_the_model(data):
