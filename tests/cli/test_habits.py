@@ -98,3 +98,12 @@ def test_what_is_read_is_not_written_over_whatever_it_is_called(here, out):
             f"dwindle: {out}: is read here and would be written over: name another file",
         )
     assert (here / "data.vw").read_bytes() == before
+
+
+def test_the_tab_key_completes_commands_and_options(monkeypatch):
+    monkeypatch.setenv("_DWINDLE_COMPLETE", "bash_complete")
+    for words, found in (("dwindle expl", "explain"), ("dwindle predict --id-c", "--id-column")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        assert dwindle(text=True).stdout.split(",")[-1].strip() == found
+    assert "_DWINDLE_COMPLETE=bash_source" in main.help

@@ -52,7 +52,7 @@ def test_cached_passes_equal_parsed_ones_to_the_bit_whatever_the_format(form, tm
     learner = uncached(path, 3)
     model, summary = fitted([path], tmp_path / "m", passes=3)
     assert bits(model) == (valid(learner.weights()), learner.intercept)
-    assert (summary.examples, summary.passes) == (2700, 3)
+    assert (summary.examples, summary.passes) == (900, 3)
     assert len(model) > 5
 
 

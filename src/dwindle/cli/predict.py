@@ -63,9 +63,9 @@ def command(model: str, *, output: str, output_format: str | None, **settings: A
     from dwindle.data.compression import compressed, split_extension
     from dwindle.data.sources import sources
 
-    paths = sources(settings.pop("data"))
+    paths = settings.pop("data")
     if output != "-":
-        check_apart(output, [model, *paths])
+        check_apart(output, [model, *sources(paths)])
     extension, compression = split_extension(output)
     form = output_format or TABLES.get(extension, "text")
     with screen(bar=output != "-") as shown:
