@@ -197,6 +197,22 @@ def test_what_cannot_be_is_refused_by_name(folder, options, message):
     assert message in done.stderr
 
 
+def test_several_classes_are_tuned(folder):
+    grid = ("--folds", "2", "--learning-rate", "1.6", "--passes", "1", "--gravity", "0,1e-3")
+    done = dwindle("tune", "train.csv", "-m", "m", *grid, "--no-picture", cwd=folder, text=True)
+    assert "accuracy" in done.stderr
+    assert load_model(folder / "m").classes == list(NAMES)
+    done = dwindle(
+        *("tune", "train.csv", "-m", "m", *grid, "--metric", "auc"),
+        cwd=folder,
+        check=False,
+        text=True,
+    )
+    assert "metric auc is of two classes: of several there are loss, log_loss, accuracy" in (
+        done.stderr
+    )
+
+
 def test_models_of_several_classes_are_merged(folder):
     for name, seed in (("one", 1), ("two", 2)):
         (folder / f"{name}.csv").write_text(csv(200, seed))

@@ -100,7 +100,7 @@ def test_a_bad_line_stops_it_unless_it_may_be_skipped(data, tmp_path):
 @pytest.mark.parametrize(
     ("text", "loss", "said"),
     [
-        ("1 | a\n-1 | a\n3 | a\n", "logistic", ":3: expected a label of two classes"),
+        ("1 | a\n-1 | a\n3.5 | a\n", "logistic", ":3: expected a label of two classes"),
         ("1 | a\n-1 | a\n", "poisson", ":2: with Poisson a label must be 0 or more, got -1"),
         ("| a\n| b\n", None, ": no examples to learn from"),
         ("", None, ": no examples to learn from"),

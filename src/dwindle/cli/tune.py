@@ -28,7 +28,7 @@ from dwindle.cli.report import screen
 from dwindle.cli.signals import stop_signals
 from dwindle.cli.tune_report import Report
 from dwindle.runs.metrics import goals
-from dwindle.runs.settings import RunSettings
+from dwindle.runs.settings import RunSettings, TrainSettings
 
 INSTALL = 'pip install "dwindle[plot]"'
 # Settings that may have several values, and what is tried by default.
@@ -48,6 +48,7 @@ FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 @model_file
 @decorated(*(setting(RunSettings, name, several=tried) for name, tried in TRIED.items()))
 @decorated(*(setting(LearnerSettings, name) for name in FIXED))
+@setting(TrainSettings, "classes")
 @click.option("--folds", default=5, show_default=True, help="Number of cross-validation folds.")
 @click.option(
     "--metric", type=click.Choice([name.replace("_", "-") for name in goals()]),

@@ -15,6 +15,7 @@ from dwindle.runs.metrics import SMALLEST
 from dwindle.runs.progress import LabelCounts
 
 Numbers = NDArray[np.float64]
+OF_CLASSES = ("loss", "log_loss", "accuracy")  # those of `metrics.METRICS` that several have
 
 
 def rest_loss(loss: Any, scores: Numbers, label: NDArray[np.float32], weight: Numbers) -> float:

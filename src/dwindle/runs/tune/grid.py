@@ -1,7 +1,7 @@
 """The settings that a search tries, and what it tries by itself for data it has looked at."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from dwindle.algorithm.settings import SHRINKAGES, UPDATES, LearnerSettings, opt
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Adaptive, Centred, Plain
 from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest, against_rest
 from dwindle.features.batch import Batch
-from dwindle.runs.build import make_learner
+from dwindle.runs.build import make_learner, make_learners
 from dwindle.runs.progress import LabelCounts
 from dwindle.runs.settings import RunSettings
 
@@ -61,6 +62,12 @@ class Setting(NamedTuple):
     def learner(self, loss: Any, fixed: LearnerSettings | None = None) -> Learner:
         """Make a learner that knows nothing yet."""
         return make_learner(self.settings(fixed), loss)
+
+    def learners(
+        self, loss: Any, fixed: LearnerSettings | None, classes: int
+    ) -> Learner | OneVsRest:
+        """Make a learner that knows nothing yet, or one for each of more than two classes."""
+        return make_learners(self.settings(fixed), loss, classes)
 
     def own(self) -> "Setting":
         """Drop what this shrinkage does not have, so that lists of several shrinkages work."""
@@ -124,7 +131,11 @@ class Grid(NamedTuple):
 
 
 def completed(
-    grid: Grid, examples: Sequence[Batch], loss: Any, fixed: LearnerSettings | None = None
+    grid: Grid,
+    examples: Sequence[Batch],
+    loss: Any,
+    fixed: LearnerSettings | None = None,
+    classes: int = 0,
 ) -> Grid:
     """Fill in what the grid leaves open by looking at the examples.
 
@@ -144,7 +155,10 @@ def completed(
     gravity = grid.gravity
     if gravity is None:
         learners = (Setting(update=update).learner(loss, fixed) for update in grid.update)
-        steepest = [_steepest(examples, learner) for learner in learners]
+        steepest = [
+            max(_steepest(each, learner) for each in _by_class(examples, classes))
+            for learner in learners
+        ]
         steps = range(1, STEPS + 1)
         gravity = (0.0, *(_short(top * 10 ** (-k / 3)) for top in steepest for k in steps))
     lowered = max(passes) > 1 and not AVERAGING.issuperset(grid.update)
@@ -155,6 +169,18 @@ def completed(
         passes=tuple(sorted(set(passes))),
         cooldown=grid.cooldown or (max(grid.truncate_every), n),
     )
+
+
+def _by_class(examples: Sequence[Batch], classes: int) -> Iterator[Sequence[Batch]]:
+    """Yield the examples as each learner has them: labelled as they are, or one class by one."""
+    if classes <= 2:
+        yield examples
+        return
+    for k in range(classes):
+        yield [
+            batch._replace(label=None if batch.label is None else against_rest(batch.label, k))
+            for batch in examples
+        ]
 
 
 def _without_shrinkage(setting: Setting) -> Setting:

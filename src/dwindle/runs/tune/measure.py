@@ -15,8 +15,10 @@ from dwindle._base.errors import DivergedError
 from dwindle._base.threads import unordered_map
 from dwindle.algorithm.settings import LearnerSettings
 from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch
-from dwindle.model.model import Model
+from dwindle.model.classes import model_of
+from dwindle.runs.class_metrics import OF_CLASSES, evaluate_classes
 from dwindle.runs.journal import Journal
 from dwindle.runs.loop import passes
 from dwindle.runs.metrics import METRICS, evaluate
@@ -33,6 +35,7 @@ class Measured(NamedTuple):
     metric: str
     keep: int | None = None
     fixed: LearnerSettings | None = None  # settings that are not varied
+    classes: int = 0  # more than two are learned one against the rest
 
 
 class Measuring:
@@ -101,7 +104,8 @@ class Measuring:
 
     def _try(self, run: Sequence[Setting], fold: int) -> list[dict[str, float] | None]:
         """Train on a fold; measure each setting of the run, which differ in passes and cooldown."""
-        learner = run[0].learner(self.what.loss, self.what.fixed)
+        what = self.what
+        learner = run[0].learners(what.loss, what.fixed, what.classes)
         found: dict[Setting, dict[str, float] | None] = dict.fromkeys(run)  # None: it diverged
 
         def learn(batch: Batch) -> None:
@@ -119,17 +123,24 @@ class Measuring:
             pass
         return list(found.values())
 
-    def _held(self, learner: Learner, fold: int) -> dict[str, float]:
+    def _held(self, learner: Learner | OneVsRest, fold: int) -> dict[str, float]:
         """Measure on what the fold holds out: every metric, its weight and the features kept."""
         # A model cut to its heaviest features is another model; uncut, it is the learner.
-        model = learner if self.what.keep is None else Model.of(learner, keep=self.what.keep)
+        model = learner if self.what.keep is None else model_of(learner, keep=self.what.keep)
         p, label, weight = self._folds.predicted(model, fold)
         if not np.isfinite(p).all():
             raise DivergedError("a prediction is not finite")
-        measured = evaluate(self.what.loss, p, label, weight)
+        measured = self._evaluated(p, label, weight)
         if not np.isfinite(measured["loss"]):
             raise DivergedError("the loss is not finite")
         return measured | {"weight": float(weight.sum()), "kept": float(len(model))}
+
+    def _evaluated(self, p: Any, label: Any, weight: Any) -> dict[str, float]:
+        """Compute every metric of predictions."""
+        if self.what.classes <= 2:
+            return evaluate(self.what.loss, p, label, weight)
+        found = evaluate_classes(self.what.loss, p, label, weight, range(self.what.classes))
+        return {name: found[name] for name in OF_CLASSES if name in found}
 
     def _score(self, setting: Setting, folds: list[dict[str, float] | None]) -> Score:
         """Average over folds, by weight; a fold of one class has no AUC and is left out of it."""

@@ -10,6 +10,7 @@ from dwindle.algorithm.losses import is_classification
 from dwindle.algorithm.settings import LearnerSettings
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
+from dwindle.runs.class_metrics import OF_CLASSES
 from dwindle.runs.journal import Journal
 from dwindle.runs.loop import fit
 from dwindle.runs.metrics import METRICS, check_metric
@@ -36,6 +37,7 @@ class Search:
     tolerance: float = 0.01
     keep: int | None = None
     fixed: LearnerSettings | None = None  # settings that are not varied
+    classes: int = 0  # more than two are learned one against the rest
 
     def check(self) -> None:
         """Refuse what no search could use."""
@@ -47,6 +49,11 @@ class Search:
             )
         if self.metric is not None:
             check_metric(self.metric, self.loss)
+            if self.classes > 2 and self.metric not in OF_CLASSES:
+                raise SettingError(
+                    f"metric {self.metric} is of two classes: of several there are "
+                    f"{', '.join(OF_CLASSES)}"
+                )
         if self.keep is not None and self.keep < 0:
             raise SettingError(f"keep must be 0 or more, got {self.keep}")
         self.grid.check(self.loss, self.fixed)
@@ -86,7 +93,7 @@ class Search:
                     each for each in measuring.measure(settings) if each.setting.update == update
                 ]
 
-            begun = completed(asked, examples, self.loss, self.fixed)
+            begun = completed(asked, examples, self.loss, self.fixed, self.classes)
             ends[update] = explore(asked, begun, folds.n_examples, measure, self.choose)
         found = self.choose(measuring.scores)
         chosen = found.chosen.setting
@@ -108,7 +115,7 @@ class Search:
 
     @property
     def _measured(self) -> Measured:
-        return Measured(self.loss, self.measure, self.keep, self.fixed)
+        return Measured(self.loss, self.measure, self.keep, self.fixed, self.classes)
 
     @property
     def _ranks(self) -> bool:

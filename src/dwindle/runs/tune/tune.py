@@ -49,10 +49,11 @@ class TuneSettings:
     skip_bad: bool = False
     reading: ReadOptions = field(default_factory=ReadOptions)
     jobs: int | None = None  # as many as there are cores
+    classes: Any = None  # all of them, if the beginning of the data lacks some
 
-    def search(self, loss: Any) -> Search:
+    def search(self, loss: Any, classes: int = 0) -> Search:
         """Make the search for the best setting."""
-        how = (self.metric, self.folds, self.tolerance, self.keep, self.fixed)
+        how = (self.metric, self.folds, self.tolerance, self.keep, self.fixed, classes)
         return Search(loss, self.grid, *how)
 
     def training(self, setting: Setting) -> TrainSettings:
@@ -62,6 +63,7 @@ class TuneSettings:
             **{name: getattr(run, name) for name in options_of(run)} | {"keep": self.keep},
             skip_bad=self.skip_bad,
             reading=self.reading,
+            classes=self.classes,
         )
 
     def check(self) -> None:
@@ -122,14 +124,14 @@ def tune(
 def _found(paths: Sources, path: Path, settings: TuneSettings, observer: Observer) -> Found:
     """Run the search, with its journal at ``path``."""
     with closing(Cache()) as cache:
-        loss = _fill(cache, paths, settings, observer)
+        loss, labels = _fill(cache, paths, settings, observer)
         examples = [parsed.batch for parsed in cache.read()]
         if len(set[float]().union(*map(Labels().found, examples))) < 2:
             observer.note("all labels are the same: there is nothing to tell apart")
         journal = Journal(path, _about(examples, loss, settings))
         if len(journal):
             observer.note(f"going on: {counted(len(journal), 'run')} found finished in {path}")
-        search = settings.search(loss)
+        search = settings.search(loss, len(labels.target))
         jobs = settings.jobs or cores()
         found = search.run(examples, jobs=jobs, journal=journal, observer=observer)
         for doubt in found.doubts:
@@ -158,9 +160,10 @@ def _fill(
     paths: Sources,
     settings: TuneSettings,
     observer: Observer,
-) -> Any:
-    """Parse the data into the cache, labels as the loss wants them; returns the loss."""
-    labels, loss = Labels(), settings.fixed.ingredients().loss
+) -> tuple[Any, Labels]:
+    """Parse the data into the cache, labels as the loss wants them; return the loss and labels."""
+    labels = Labels() if settings.classes is None else Labels.of(settings.classes)
+    loss = settings.fixed.ingredients().loss
     total, done = size(paths), 0
     observer.position(Position(0, 0, total))
     begun = False
@@ -185,14 +188,15 @@ def _fill(
         )
     if loss is None:
         raise DataError(f"{' '.join(paths.given)}: no examples to learn from")
-    return loss
+    return loss, labels
 
 
 def _checked(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
     """Map the labels, refuse those the loss cannot use, and drop the names."""
     batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
-    with errors_at(parsed.place):
-        Learner(loss).checked_labels(batch)
+    if not labels.are_several:
+        with errors_at(parsed.place):
+            Learner(loss).checked_labels(batch)
     return parsed._replace(batch=batch, bad=[])
 
 
