@@ -68,7 +68,15 @@ def test_a_file_of_two_letters_is_read_after_quiet(here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["predict m.parquet data.vw", "inspect m.parquet --json"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "predict m.parquet data.vw",
+        "predict m.parquet data.vw --output-format csv",
+        "inspect m.parquet",
+        "explain m.parquet data.vw --n 1000",
+    ],
+)
 def test_a_reader_that_goes_away_ends_the_command_quietly_as_it_ends_cat(here, words):
     words = command(*words.split())
     with subprocess.Popen(

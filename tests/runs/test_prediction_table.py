@@ -130,6 +130,7 @@ def test_a_table_is_compressed_by_its_extension(case):
     ("args", "told"),
     [
         (("-o", "o.csv", "--proba"), "--proba is for lines of text"),
+        (("--threshold", 0.2), "--threshold decides on labels: give --label, or write a table"),
         (("--id-column", "nobody"), "no column 'nobody' for the names of rows"),
         (("-o", "a.csv"), "is read here and would be written over"),
     ],

@@ -49,11 +49,9 @@ def command(model: str, *, n: int, top: int, as_json: bool, **settings: Any) -> 
             for each in found:
                 click.echo(json.dumps(_fields(each)))
             return
-        from rich.console import Console
+        from dwindle.cli.weight_bars import Output, plain, show
 
-        from dwindle.cli.weight_bars import plain, show
-
-        out = Console()
+        out = Output()
         for k, each in enumerate(found):
             if k:
                 click.echo()

@@ -44,11 +44,9 @@ def command(model: str, *, top: int, as_json: bool) -> None:
         }
         click.echo(json.dumps(said))
         return
-    from rich.console import Console
+    from dwindle.cli.weight_bars import Output, plain
 
-    from dwindle.cli.weight_bars import plain
-
-    out = Console()
+    out = Output()
     for line in (*_settings(found), "", *_outcome(found)):
         click.echo(_wrapped(plain(line, out.encoding), out))
     members = getattr(found, "members", [found])

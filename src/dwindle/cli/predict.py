@@ -86,11 +86,14 @@ def _lines(
     model: str, paths: Any, options: dict[str, Any], how: dict[str, Any], _form: str
 ) -> Callable[[Any], int]:
     """Return what writes predictions line by line; it returns how many lines were skipped."""
+    from dwindle.runs.metrics import HALF
     from dwindle.runs.predict import predict
 
     proba, label = options.pop("proba"), options.pop("label")
     if proba and label:
         raise SettingError("--proba and --label exclude each other: give one of them")
+    if how["threshold"] != HALF and not label:
+        raise SettingError("--threshold decides on labels: give --label, or write a table")
     kind = "probability" if proba else "label" if label else None
     tags = options.pop("tags") or options["id_column"] is not None
     parts = predict(model, paths, reading(options), kind=kind, **how)

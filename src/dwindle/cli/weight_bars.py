@@ -11,6 +11,14 @@ SHORTEST = 8  # columns of a name, however narrow the terminal
 LONGEST = 60  # columns to which names are padded in a file
 
 
+class Output(Console):
+    """Standard output; a pipe that was closed is told as everywhere else."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `cli.errors` to end the command."""
+        raise BrokenPipeError
+
+
 def show(weights: Sequence[tuple[str, float]], out: Console) -> None:
     """Print a line for each weight, of at least one; on a terminal long names lose their middle.
 
