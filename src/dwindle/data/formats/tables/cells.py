@@ -1,6 +1,6 @@
 """The cells of a column as numbers or as categories, whatever the type of its source."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ def numbers(
         column = column.dictionary_decode()
     if not is_text(column.type):
         return column
-    for cells in (column, pc.ascii_trim_whitespace(column)):
+    for cells in _ever_barer(column, words):
         try:
             found = cells.cast(pa.float64())
         except pa.ArrowInvalid:
@@ -44,6 +44,16 @@ def numbers(
         for i in np.flatnonzero(np.isin(code, bad)):
             fault(int(i), distinct[code[i]])
     return pa.array(values, pa.float64()).take(raw.indices)
+
+
+def _ever_barer(column: pa.Array, words: bool) -> Iterator[pa.Array]:
+    """Yield the cells as they are, without spaces around them, and without words for missing."""
+    yield column
+    column = pc.ascii_trim_whitespace(column)
+    yield column
+    if words:
+        missing = pc.match_substring_regex(column.cast(pa.binary()), MISSING)
+        yield pc.if_else(missing, pa.scalar(None, column.type), column)
 
 
 def _number(cell: bytes) -> float | None:
