@@ -6,34 +6,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import body_of
-from dwindle.algorithm.losses import slope, value
-
 
 class Expectile(NamedTuple):
     """phi(p, y) = |tau - I(y < p)| (y - p)^2, for numbers y: least at their tau-expectile."""
 
     tau: float = 0.5
 
+    def value(self, p: float, y: float) -> float:
+        """Return the loss of the prediction p for the label y."""
+        factor = 1.0 - self.tau if y < p else self.tau
+        return factor * math.pow(y - p, 2)
+
+    def slope(self, p: float, y: float) -> float:
+        """Return the derivative of the loss by p."""
+        factor = 1.0 - self.tau if y < p else self.tau
+        return 2.0 * factor * (p - y)
+
     def slope_bound(self) -> tuple[float, float]:
         """slope^2 = 4 c^2 d^2 <= 4 c phi, with c the steeper side's factor."""
         return 4.0 * max(self.tau, 1.0 - self.tau), 0.0
 
 
-@body_of(value, Expectile)
-def _(loss: Expectile, p: float, y: float) -> float:
-    factor = 1.0 - loss.tau if y < p else loss.tau
-    return factor * math.pow(y - p, 2)
-
-
-@body_of(slope, Expectile)
-def _(loss: Expectile, p: float, y: float) -> float:
-    factor = 1.0 - loss.tau if y < p else loss.tau
-    return 2.0 * factor * (p - y)
-
-
 class ModifiedHuber(NamedTuple):
     """phi(p, y) = max(0, 1 - p y)^2 if p y >= -1, else -4 p y, for two classes y = -1 and +1."""
+
+    def value(self, p: float, y: float) -> float:
+        """Return the loss of the prediction p for the label y."""
+        return math.pow(max(0.0, 1.0 - p * y), 2) if p * y >= -1.0 else -4.0 * p * y
+
+    def slope(self, p: float, y: float) -> float:
+        """Return the derivative of the loss by p."""
+        return -2.0 * y * max(0.0, 1.0 - p * y) if p * y >= -1.0 else -4.0 * y
 
     @property
     def is_classification(self) -> bool:
@@ -52,16 +55,6 @@ class ModifiedHuber(NamedTuple):
     def accepts(self, label: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Tell for each label whether the loss is defined for it."""
         return np.asarray(np.abs(label) == 1)
-
-
-@body_of(value, ModifiedHuber)
-def _(_loss: ModifiedHuber, p: float, y: float) -> float:
-    return math.pow(max(0.0, 1.0 - p * y), 2) if p * y >= -1.0 else -4.0 * p * y
-
-
-@body_of(slope, ModifiedHuber)
-def _(_loss: ModifiedHuber, p: float, y: float) -> float:
-    return -2.0 * y * max(0.0, 1.0 - p * y) if p * y >= -1.0 else -4.0 * y
 
 
 if __name__ == "__main__":

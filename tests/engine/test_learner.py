@@ -319,16 +319,16 @@ CONTRADICTIONS = [
     ),
     (
         {"loss": NotALoss()},
-        "NotALoss() is not a loss: no value and no slope registered for NotALoss (docs/own-loss.md shows how)",
+        "NotALoss() is not a loss: NotALoss has no method value and no slope (docs/own-loss.md shows how)",
     ),
     (
         {"loss": Logistic},
-        "<class 'dwindle.algorithm.losses.Logistic'> is not a loss: no value and no slope registered for type "
+        "<class 'dwindle.algorithm.losses.Logistic'> is not a loss: type has no method value and no slope "
         "(docs/own-loss.md shows how)",
     ),
     (
         {"shrinkage": Plain()},
-        "Plain() is not a shrinkage: no pulls_after_predicting registered for Plain (docs/own-loss.md shows how)",
+        "Plain() is not a shrinkage: Plain has no method shrink (docs/own-loss.md shows how)",
     ),
 ]
 

@@ -9,28 +9,16 @@ import numpy as np
 import pytest
 
 from dwindle import Averaged, Batch, Learner, Logistic, NoShrinkage, Plain, Squared, Truncation
-from dwindle._base.dispatch import bodies, body_of
-from dwindle.algorithm import losses, shrinkage, updates
-
-UPDATE = ("weight_at", "settle", "squared", "step", "exported", "alive", "worth")
-SHRINKAGE = ("shrink", "pulls_after_predicting", "acts_on", "path_sum")
+from dwindle.algorithm.updates import Audited
 
 
-def plain_without(*missing):
-    """An update with the functions of `Plain` but some."""
-
-    class Own(NamedTuple):
-        def cell(self):
-            return Plain().cell()
-
-    for name in set(UPDATE) - set(missing):
-        generic = getattr(updates, name)
-        body_of(generic, Own)(bodies(generic)[Plain])
-    return Own()
+def own_plain(**methods):
+    """An update with no more than it needs to have: those of `Plain`, or other methods."""
+    return type("Own", (NamedTuple("Own", []),), {"cell": Plain.cell} | methods)()
 
 
 def truncation_without(*missing):
-    """A shrinkage with the functions of `Truncation` but some."""
+    """A shrinkage with the methods of `Truncation` but some."""
 
     class Own(NamedTuple):
         threshold: float = np.inf
@@ -40,39 +28,32 @@ def truncation_without(*missing):
         def pull(self, rate):
             return 0.001 * rate
 
-    for name in set(SHRINKAGE) - set(missing):
-        generic = getattr(shrinkage, name)
-        body_of(generic, Own)(bodies(generic)[Truncation])
+    for name in {"shrink", "acts_on", "path_sum"} - set(missing):
+        setattr(Own, name, getattr(Truncation, name))
     return Own()
 
 
-@pytest.mark.parametrize("missing", UPDATE)
-def test_an_update_that_lacks_a_function_is_refused_by_its_name(missing):
-    with pytest.raises(TypeError) as caught:
-        Learner(update=plain_without(missing))
-    assert f"Own() is not an update: no {missing} registered for Own" in str(caught.value)
+def test_an_update_without_a_step_is_refused():
+    with pytest.raises(TypeError, match="is not an update: Own has no method step"):
+        Learner(update=own_plain())
 
 
 @pytest.mark.parametrize("missing", ["value", "slope"])
-def test_a_loss_that_lacks_a_function_is_refused_by_its_name(missing):
-    class Own(NamedTuple):
-        pass
-
+def test_a_loss_that_lacks_a_method_is_refused_by_its_name(missing):
     [other] = {"value", "slope"} - {missing}
-    body_of(getattr(losses, other), Own)(bodies(getattr(losses, other))[Squared])
-    with pytest.raises(TypeError, match=f"is not a loss: no {missing} registered for Own"):
-        Learner(Own())
+    methods = {other: getattr(Squared, other), missing: property(lambda _: 1.0)}
+    own = type("Own", (NamedTuple("Own", []),), methods)()
+    with pytest.raises(TypeError, match=f"is not a loss: Own has no method {missing} "):
+        Learner(own)
 
 
 def test_a_shrinkage_needs_what_the_update_calls():
-    with pytest.raises(TypeError, match="is not a shrinkage for Plain: no shrink registered"):
+    with pytest.raises(TypeError, match="is not a shrinkage: Own has no method shrink"):
         Learner(shrinkage=truncation_without("shrink"), update=Plain())
-    with pytest.raises(TypeError, match="a shrinkage: no pulls_after_predicting registered"):
-        Learner(shrinkage=truncation_without("pulls_after_predicting"))
-    with pytest.raises(TypeError, match="is not a shrinkage for Averaged: no path_sum registered"):
+    with pytest.raises(TypeError, match="a shrinkage for Averaged: Own has no method path_sum"):
         Learner(shrinkage=truncation_without("path_sum"), update=Averaged())
-    with pytest.raises(TypeError, match="is not a shrinkage for Audited: no acts_on registered"):
-        Learner(shrinkage=truncation_without("acts_on"), update=updates.Audited())
+    with pytest.raises(TypeError, match="a shrinkage for Audited: Own has no method acts_on"):
+        Learner(shrinkage=truncation_without("acts_on"), update=Audited())
     Learner(shrinkage=truncation_without("acts_on", "path_sum"), update=Plain())
 
 
@@ -82,7 +63,7 @@ def test_whole_ones_are_as_good_as_those_that_they_were_made_of():
     own, known = (
         Learner(Logistic(), s, u, 0.1)
         for s, u in [
-            (truncation_without(), plain_without()),
+            (truncation_without(), own_plain(step=Plain.step)),
             (Truncation(gravity=0.001), Plain()),
         ]
     )
@@ -92,14 +73,14 @@ def test_whole_ones_are_as_good_as_those_that_they_were_made_of():
 
 
 def test_the_default_rate_is_the_update_s_own():
-    assert [Learner(update=u).schedule.learning_rate for u in (Plain(), plain_without())] == [
-        0.3
-    ] * 2
+    assert [
+        Learner(update=u).schedule.learning_rate for u in (Plain(), own_plain(step=Plain.step))
+    ] == [0.3] * 2
     assert Learner().schedule.learning_rate == 0.6
 
 
 def test_a_budget_needs_an_update_that_can_evict():
-    for own, known in itertools.pairwise([plain_without(), Plain()]):
+    for own, known in itertools.pairwise([own_plain(step=Plain.step), Plain()]):
         with pytest.raises(ValueError, match="max_live needs"):
             Learner(update=own, max_live=10)
         with pytest.raises(ValueError, match="max_live needs"):
@@ -109,9 +90,6 @@ def test_a_budget_needs_an_update_that_can_evict():
 PROBIT = '''
 import math
 from typing import NamedTuple
-
-from dwindle._base.dispatch import body_of
-from dwindle.algorithm.losses import slope, value
 
 
 class Probit(NamedTuple):
@@ -124,16 +102,12 @@ class Probit(NamedTuple):
     def link(self, scores):
         return 0.5 * math.erfc(-scores / math.sqrt(2.0))
 
+    def value(self, p, y):
+        return -math.log(0.5 * math.erfc(-p * y / math.sqrt(2.0)))
 
-@body_of(value, Probit)
-def _(_loss, p, y):
-    return -math.log(0.5 * math.erfc(-p * y / math.sqrt(2.0)))
-
-
-@body_of(slope, Probit)
-def _(_loss, p, y):
-    density = math.exp(-0.5 * p * p) / math.sqrt(2.0 * math.pi)
-    return -y * density / (0.5 * math.erfc(-p * y / math.sqrt(2.0)))
+    def slope(self, p, y):
+        density = math.exp(-0.5 * p * p) / math.sqrt(2.0 * math.pi)
+        return -y * density / (0.5 * math.erfc(-p * y / math.sqrt(2.0)))
 '''
 
 USED = """

@@ -78,8 +78,6 @@ def test_a_second_process_compiles_nothing(tmp_path):
 
 OWN_SHRINKAGE = """
 from typing import NamedTuple
-from dwindle._base.dispatch import body_of
-from dwindle.algorithm.shrinkage import pulls_after_predicting, shrink
 
 class Half(NamedTuple):
     truncate_every: int = 1
@@ -87,13 +85,8 @@ class Half(NamedTuple):
     def pull(self, rate):
         return rate
 
-@body_of(shrink, Half)
-def _(_shrinkage, v, _owed, _size):
-    return 0.5 * v
-
-@body_of(pulls_after_predicting, Half)
-def _(_shrinkage):
-    return False
+    def shrink(self, v, _owed, _size):
+        return 0.5 * v
 """
 
 # Without a compiler each kernel is watched while it runs: which files is the code from?

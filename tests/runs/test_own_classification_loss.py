@@ -15,9 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dwindle._base.dispatch import body_of
-from dwindle.algorithm.losses import slope, value
-
 
 class Probit(NamedTuple):
     """phi(p, y) = -ln Phi(p y), with Phi the normal distribution."""
@@ -29,17 +26,13 @@ class Probit(NamedTuple):
     def link(self, scores):
         return 0.5 * (1.0 + np.tanh(0.8 * np.asarray(scores)))  # near enough to Phi
 
+    def value(self, p, y):
+        return -math.log(max(0.5 * math.erfc(-p * y / math.sqrt(2.0)), 1e-300))
 
-@body_of(value, Probit)
-def _(_loss, p, y):
-    return -math.log(max(0.5 * math.erfc(-p * y / math.sqrt(2.0)), 1e-300))
-
-
-@body_of(slope, Probit)
-def _(_loss, p, y):
-    m = min(max(p * y, -30.0), 30.0)
-    density = math.exp(-0.5 * m * m) / math.sqrt(2.0 * math.pi)
-    return -y * density / max(0.5 * math.erfc(-m / math.sqrt(2.0)), 1e-300)
+    def slope(self, p, y):
+        m = min(max(p * y, -30.0), 30.0)
+        density = math.exp(-0.5 * m * m) / math.sqrt(2.0 * math.pi)
+        return -y * density / max(0.5 * math.erfc(-m / math.sqrt(2.0)), 1e-300)
 '''
 
 

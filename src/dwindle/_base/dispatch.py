@@ -1,8 +1,8 @@
-"""Functions whose code is chosen by the class of their first argument.
+"""Functions that run a method of their first argument: ``slope(loss, p, y)`` is the loss's own.
 
-``functools.singledispatch`` for code that must also run inside a kernel: `jit.compile.teach` lets
-Numba make the same choice while it compiles. This module does not import Numba, so that a loss or a
-shrinkage can be made and shown without the time that takes.
+Inside a kernel too: `jit.compile.teach` lets Numba find the method while it compiles. This module
+does not import Numba, so that a loss or a shrinkage can be made and shown without the time that
+takes.
 """
 
 import functools
@@ -13,72 +13,69 @@ from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 from dwindle._base.errors import DataError
 
-Body = TypeVar("Body", bound=Callable[..., Any])
+Stub = TypeVar("Stub", bound=Callable[..., Any])
 
 
 class Generic(NamedTuple):
-    """A function with one body per class of its first argument, whose name is its ``role``."""
+    """A function of an ingredient, whose ``role`` is the name of its first parameter."""
 
     name: str
     role: str
-    bodies: dict[type, FunctionType]
+    default: Any  # the code for classes without a method of that name, or None
+
+    def code(self, cls: type) -> FunctionType | None:
+        """Return the code for a class: its method, or the default."""
+        method = getattr(cls, self.name, None)
+        return method if isinstance(method, FunctionType) else self.default  # it may be a field
 
 
 _GENERICS: dict[Callable[..., Any], Generic] = {}
 
 
-def by_class(stub: Body) -> Body:
-    """Make ``stub`` dispatch on the class of its first argument.
+def by_class(stub: Stub) -> Stub:
+    """Make ``stub``, which only documents, run the method of its name of its first argument."""
+    return _generic(stub, None)
 
-    ``stub`` only documents; `body_of` registers the code that runs. A body registered for
-    ``object`` is that of all classes without one of their own.
-    """
+
+def by_class_or_default(stub: Stub) -> Stub:
+    """Make ``stub`` run the method of its name of its first argument; its own code, if none."""
+    return _generic(stub, stub)
+
+
+def _generic(stub: Stub, default: Any) -> Stub:
     assert isinstance(stub, FunctionType)
-    bodies: dict[type, FunctionType] = {}
+    known = Generic(stub.__name__, stub.__code__.co_varnames[0].lstrip("_"), default)
 
     @functools.wraps(stub)
     def generic(chosen: Any, *args: Any) -> Any:
-        return body_for(type(chosen), bodies)(chosen, *args)
+        return known.code(type(chosen))(chosen, *args)  # type: ignore[misc]  # `require` has looked
 
-    _GENERICS[generic] = Generic(stub.__name__, stub.__code__.co_varnames[0], bodies)
-    return cast("Body", generic)
-
-
-def body_of(generic: Callable[..., Any], *classes: type) -> Callable[[Body], Body]:
-    """Register the decorated function as ``generic`` for ``classes``."""
-
-    def add(body: Body) -> Body:
-        assert isinstance(body, FunctionType)
-        for cls in classes:
-            _GENERICS[generic].bodies[cls] = body
-        return body
-
-    return add
+    _GENERICS[generic] = known
+    return cast("Stub", generic)
 
 
-def bodies(generic: Any) -> dict[type, FunctionType] | None:
-    """Return the bodies of a generic by class; None for anything else."""
+def generic_of(function: Any) -> Generic | None:
+    """Return what is known of a function that runs a method; None for anything else."""
     try:
-        found = _GENERICS.get(generic)
+        return _GENERICS.get(function)
     except TypeError:  # not hashable
         return None
-    return None if found is None else found.bodies
 
 
-def body_for(cls: type, known: Mapping[type, Body]) -> Body:
-    """Return the body of a class, or that of all others; KeyError if there is none."""
-    return known[cls if cls in known else object]
-
-
-def all_bodies(cls: type) -> list[FunctionType]:
-    """List every body registered for a class."""
-    return [g.bodies[cls] for g in _GENERICS.values() if cls in g.bodies]
+def methods_of(cls: type) -> Iterator[FunctionType]:
+    """Yield the code of every generic for a class."""
+    return filter(None, (known.code(cls) for known in _GENERICS.values()))
 
 
 def known_class(name: str) -> type | None:
-    """Find the class of that name among those that have a body registered."""
-    registered = (cls for generic in _GENERICS.values() for cls in generic.bodies)
-    return next((cls for cls in registered if cls.__name__ == name), None)
+    """Find the class of an ingredient, dwindle's or a user's own, by its name: the last defined."""
+    needed = [known for known in _GENERICS.values() if known.default is None]
+    found, waiting = None, tuple.__subclasses__()
+    for cls in waiting:  # which grows
+        waiting += cls.__subclasses__()
+        if cls.__name__ == name and any(known.code(cls) for known in needed):
+            found = cls
+    return found
 
 
 def json_number(value: Any) -> Any:
@@ -123,37 +120,33 @@ def names_in(code: CodeType) -> Iterator[str]:
             yield from names_in(constant)
 
 
-def require(chosen: Mapping[str, object], *callers: FunctionType, bodies_too: bool) -> None:
-    """Refuse, by name, ingredients whose classes lack a body of a generic that would be called.
+def require(chosen: Mapping[str, object], *callers: FunctionType, methods_too: bool) -> None:
+    """Refuse, by name, ingredients that lack a method of a generic that would be called.
 
     ``chosen`` has the ingredients by role. The generics are those that the code of ``callers``
-    refers to; with ``bodies_too``, also those that the bodies so found refer to.
+    and of defaults refers to; with ``methods_too``, also those that the methods refer to.
     """
-    found: dict[Callable[..., Any], str] = {}  # generics, with the class whose body calls them
+    found: dict[Generic, str] = {}  # with the class whose method calls it
     waiting: list[tuple[FunctionType, str]] = [(caller, "") for caller in callers]
     for function, whose in waiting:  # which grows
         for name in names_in(function.__code__):
-            called: Any = function.__globals__.get(name)
-            if bodies(called) is not None and called not in found:
+            called = generic_of(function.__globals__.get(name))
+            if called is not None and called not in found:
                 found[called] = whose
-                cls = type(chosen[_GENERICS[called].role])
-                known = _GENERICS[called].bodies
-                if bodies_too and not known.keys().isdisjoint({cls, object}):
-                    waiting.append((body_for(cls, known), cls.__name__))
+                cls = type(chosen[called.role])
+                code = called.code(cls) if methods_too else called.default
+                if code is not None:
+                    waiting.append((code, "" if code is called.default else cls.__name__))
     for role, ingredient in chosen.items():
         cls = type(ingredient)
-        missing = {
-            g.name: found[generic]
-            for generic, g in _GENERICS.items()
-            if generic in found and g.role == role and g.bodies.keys().isdisjoint({cls, object})
-        }
+        missing = [each for each in found if each.role == role and each.code(cls) is None]
         if missing:
             article = "an" if role[0] in "aeiou" else "a"
-            by = sorted({whose for whose in missing.values() if whose})
+            by = sorted({found[each] for each in missing if found[each]})
             raise TypeError(
                 f"{ingredient!r} is not {article} {role}"
-                f"{' for ' + ' and '.join(by) if by else ''}: no {' and no '.join(missing)} "
-                f"registered for {cls.__name__} (docs/own-loss.md shows how)"
+                f"{' for ' + ' and '.join(by) if by else ''}: {cls.__name__} has no method "
+                f"{' and no '.join(each.name for each in missing)} (docs/own-loss.md shows how)"
             )
 
 

@@ -1,18 +1,8 @@
 """Losses phi(p, y) of a prediction p and a label y, each with its slope d phi / d p.
 
-A loss is a NamedTuple with a body for `value` and one for `slope`, registered beside it; both are
-compiled into the kernels, so they use ``math`` and arithmetic only. Optional members tell the rest
-of the program what the loss is for (`Loss` lists them):
-
-* ``is_classification``: labels are two classes, -1 and +1, so there are accuracy and AUC;
-* ``link(scores)`` turns predictions into means: the probability of +1, or the expected count;
-* ``measures(scores, label, weight)`` gives figures to report beside the loss;
-* ``accepts(label)`` tells, for an array of labels, which of them the loss is defined for, and
-  ``wants`` says it in words;
-* ``takes_any_unit``: phi(a p + b, a y + b) is phi(p, y) but for a factor, so labels may be scaled;
-* ``check()`` raises SettingError, by name, for a parameter it cannot use;
-* ``slope_bound()`` gives (a, b) with slope^2 <= a phi + b wherever ``accepts`` holds, from which
-  Assumption 3.1's A = a max|x|^2 and B = b max|x|^2 follow.
+A loss is a NamedTuple with the methods ``value`` and ``slope``. They are compiled into the kernels,
+so they use ``math`` and arithmetic only. Other members tell the rest of the program what the loss
+is for: `Loss` lists them.
 
 At a kink the slope is 0 if 0 is a sub-gradient there. Every value and slope is finite at
 p = +-1e6.
@@ -24,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import body_of, by_class
+from dwindle._base.dispatch import by_class
 from dwindle._base.errors import SettingError
 
 Labels = NDArray[np.float32]
@@ -32,15 +22,21 @@ Scores = NDArray[np.float64]
 
 
 class Loss(Protocol):
-    """What a loss may define beside its bodies of `value` and `slope`; all of it is optional."""
+    """What a loss defines: `value` and `slope`, and as much of the rest as it needs."""
+
+    def value(self, p: float, y: float) -> float:
+        """Return phi(p, y)."""
+
+    def slope(self, p: float, y: float) -> float:
+        """Return d phi / d p at (p, y)."""
 
     @property
     def is_classification(self) -> bool:
-        """Whether labels are two classes, -1 and +1."""
+        """Whether labels are two classes, -1 and +1, so that there are accuracy and AUC."""
 
     @property
     def takes_any_unit(self) -> bool:
-        """Whether labels may be centred and scaled."""
+        """Whether phi(a p + b, a y + b) is phi(p, y) but for a factor: labels may be scaled."""
 
     @property
     def wants(self) -> str:
@@ -50,7 +46,7 @@ class Loss(Protocol):
         """Tell for each label whether the loss is defined for it."""
 
     def check(self) -> None:
-        """Raise SettingError for a parameter that the loss cannot use."""
+        """Raise SettingError, by name, for a parameter that the loss cannot use."""
 
     def link(self, scores: Any) -> Any:
         """Turn a prediction, or an array of them, into means: P(y = +1), or expected values."""
@@ -59,7 +55,10 @@ class Loss(Protocol):
         """Compute figures to report beside the loss, by name."""
 
     def slope_bound(self) -> tuple[float, float]:
-        """Return (a, b) with slope^2 <= a phi + b."""
+        """Return (a, b) with slope^2 <= a phi + b wherever `accepts` holds.
+
+        Assumption 3.1's A = a max|x|^2 and B = b max|x|^2 follow.
+        """
 
 
 def is_classification(loss: Any) -> bool:
@@ -106,6 +105,12 @@ def slope(loss: Any, p: float, y: float) -> float:
 class Squared(NamedTuple):
     """phi(p, y) = (p - y)^2 with the paper's slope, 2 (p - y); scikit-learn halves both."""
 
+    def value(self, p: float, y: float) -> float:
+        return (p - y) * (p - y)
+
+    def slope(self, p: float, y: float) -> float:
+        return 2.0 * (p - y)
+
     @property
     def takes_any_unit(self) -> bool:
         """In units of 1/a it is a^2 times as large."""
@@ -116,18 +121,15 @@ class Squared(NamedTuple):
         return 4.0, 0.0
 
 
-@body_of(value, Squared)
-def _(_loss: Squared, p: float, y: float) -> float:
-    return (p - y) * (p - y)
-
-
-@body_of(slope, Squared)
-def _(_loss: Squared, p: float, y: float) -> float:
-    return 2.0 * (p - y)
-
-
 class Logistic(NamedTuple):
     """phi(p, y) = ln(1 + exp(-p y)) for y in {-1, +1}."""
+
+    def value(self, p: float, y: float) -> float:
+        # max(-m, 0) + ln(1 + exp(-|m|)), whose exponent is never positive.
+        return max(-p * y, 0.0) + math.log1p(math.exp(-abs(p * y)))
+
+    def slope(self, p: float, y: float) -> float:
+        return -y / (1.0 + math.exp(min(p * y, 700.0)))  # exp overflows past 709
 
     @property
     def is_classification(self) -> bool:
@@ -157,21 +159,16 @@ class Logistic(NamedTuple):
         return 0.0, 1.0
 
 
-@body_of(value, Logistic)
-def _(_loss: Logistic, p: float, y: float) -> float:
-    # max(-m, 0) + ln(1 + exp(-|m|)), whose exponent is never positive.
-    return max(-p * y, 0.0) + math.log1p(math.exp(-abs(p * y)))
-
-
-@body_of(slope, Logistic)
-def _(_loss: Logistic, p: float, y: float) -> float:
-    return -y / (1.0 + math.exp(min(p * y, 700.0)))  # exp overflows past 709
-
-
 class Hinge(NamedTuple):
     """phi(p, y) = max(0, margin - p y) for y in {-1, +1}; slope 0 at the kink."""
 
     margin: float = 1.0
+
+    def value(self, p: float, y: float) -> float:
+        return max(0.0, self.margin - p * y)
+
+    def slope(self, p: float, y: float) -> float:
+        return -y if p * y < self.margin else 0.0
 
     @property
     def is_classification(self) -> bool:
@@ -197,21 +194,18 @@ class Hinge(NamedTuple):
         return 0.0, 1.0
 
 
-@body_of(value, Hinge)
-def _(loss: Hinge, p: float, y: float) -> float:
-    return max(0.0, loss.margin - p * y)
-
-
-@body_of(slope, Hinge)
-def _(loss: Hinge, p: float, y: float) -> float:
-    return -y if p * y < loss.margin else 0.0
-
-
 class ClippedSquared(NamedTuple):
     """Section 5's loss: (p - y)^2 while p is in [0, 1], beyond it the tangent, for y in [0, 1].
 
     phi(p, y) = (q - y)^2 + 2 (q - y) (p - q), where q is p clipped to [0, 1]; slope 2 (q - y).
     """
+
+    def value(self, p: float, y: float) -> float:
+        q = min(max(p, 0.0), 1.0)
+        return (q - y) * (q - y) + 2.0 * (q - y) * (p - q)
+
+    def slope(self, p: float, y: float) -> float:
+        return 2.0 * (min(max(p, 0.0), 1.0) - y)
 
     @property
     def wants(self) -> str:
@@ -227,21 +221,18 @@ class ClippedSquared(NamedTuple):
         return 4.0, 0.0
 
 
-@body_of(value, ClippedSquared)
-def _(_loss: ClippedSquared, p: float, y: float) -> float:
-    q = min(max(p, 0.0), 1.0)
-    return (q - y) * (q - y) + 2.0 * (q - y) * (p - q)
-
-
-@body_of(slope, ClippedSquared)
-def _(_loss: ClippedSquared, p: float, y: float) -> float:
-    return 2.0 * (min(max(p, 0.0), 1.0) - y)
-
-
 class Quantile(NamedTuple):
     """phi(p, y) = tau (y - p) if p <= y, else (1 - tau) (p - y): least at the tau-quantile of y."""
 
     tau: float = 0.5
+
+    def value(self, p: float, y: float) -> float:
+        return max(self.tau * (y - p), (1.0 - self.tau) * (p - y))
+
+    def slope(self, p: float, y: float) -> float:
+        if p == y:
+            return 0.0
+        return -self.tau if p < y else 1.0 - self.tau
 
     @property
     def takes_any_unit(self) -> bool:
@@ -262,18 +253,6 @@ class Quantile(NamedTuple):
         return 0.0, max(self.tau, 1.0 - self.tau) ** 2
 
 
-@body_of(value, Quantile)
-def _(loss: Quantile, p: float, y: float) -> float:
-    return max(loss.tau * (y - p), (1.0 - loss.tau) * (p - y))
-
-
-@body_of(slope, Quantile)
-def _(loss: Quantile, p: float, y: float) -> float:
-    if p == y:
-        return 0.0
-    return -loss.tau if p < y else 1.0 - loss.tau
-
-
 class Huber(NamedTuple):
     """phi(p, y) = d^2 if |d| <= delta, else delta (2 |d| - delta), where d = p - y.
 
@@ -281,6 +260,14 @@ class Huber(NamedTuple):
     """
 
     delta: float = 1.0
+
+    def value(self, p: float, y: float) -> float:
+        d = abs(p - y)
+        near = min(d, self.delta)
+        return near * (2.0 * d - near)
+
+    def slope(self, p: float, y: float) -> float:
+        return 2.0 * min(max(p - y, -self.delta), self.delta)
 
     def check(self) -> None:
         """Refuse a delta for which the loss is not convex."""
@@ -292,23 +279,17 @@ class Huber(NamedTuple):
         return 0.0, 4.0 * self.delta**2
 
 
-@body_of(value, Huber)
-def _(loss: Huber, p: float, y: float) -> float:
-    d = abs(p - y)
-    near = min(d, loss.delta)
-    return near * (2.0 * d - near)
-
-
-@body_of(slope, Huber)
-def _(loss: Huber, p: float, y: float) -> float:
-    return 2.0 * min(max(p - y, -loss.delta), loss.delta)
-
-
 class Poisson(NamedTuple):
     """phi(p, y) = exp(p) - y p for counts y >= 0: the mean is exp(p).
 
     No A and B of Assumption 3.1 exist: slope^2 grows as exp(2 p), the loss as exp(p).
     """
+
+    def value(self, p: float, y: float) -> float:
+        return math.exp(min(p, 700.0)) - y * p  # exp overflows past 709
+
+    def slope(self, p: float, y: float) -> float:
+        return math.exp(min(p, 700.0)) - y
 
     def link(self, scores: Any) -> Any:
         """Return the expected count, exp(p), with p limited so that its square is finite too."""
@@ -324,13 +305,3 @@ class Poisson(NamedTuple):
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
         """Accept 0 and more: counts or rates."""
         return label >= 0
-
-
-@body_of(value, Poisson)
-def _(_loss: Poisson, p: float, y: float) -> float:
-    return math.exp(min(p, 700.0)) - y * p  # exp overflows past 709
-
-
-@body_of(slope, Poisson)
-def _(_loss: Poisson, p: float, y: float) -> float:
-    return math.exp(min(p, 700.0)) - y

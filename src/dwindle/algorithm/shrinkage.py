@@ -6,9 +6,9 @@ at every step skipped. There are two kinds of clock (see `clock`). One runs in u
 sum of eta_i g_i, with ``size`` 1 for the paper's update; the other counts moments of equal
 ``size``.
 
-A shrinkage is a NamedTuple with the members of `Shrinkage` and a body of `shrink` and of
-`pulls_after_predicting`. Some updates also call `acts_on` or `path_sum`. Optional members:
+A shrinkage is a NamedTuple with the members of `Shrinkage`. Optional ones:
 
+* ``pulls_after_predicting()``, and ``acts_on`` and ``path_sum``, which some updates call;
 * ``check()`` raises SettingError, by name, for a parameter it cannot use;
 * ``counts_moments``: True if the clock must count moments;
 * ``is_truncation``: True if `shrink` is the paper's T1 for some gravity, 0 included. Several
@@ -21,14 +21,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import body_of, by_class
+from dwindle._base.dispatch import by_class, by_class_or_default
 from dwindle._base.errors import SettingError
 
 Rates = NDArray[np.float64]
 
 
 class Shrinkage(Protocol):
-    """What every shrinkage defines, beside the bodies of its functions."""
+    """What every shrinkage defines."""
 
     @property
     def truncate_every(self) -> int:
@@ -37,15 +37,19 @@ class Shrinkage(Protocol):
     def pull(self, rate: Rates) -> Rates:
         """Return how far a moment at each of these rates pulls a weight."""
 
+    def shrink(self, v: float, owed: float, size: float) -> float:
+        """Return the weight v after all the pull that it owes; compiled into the kernels."""
+
 
 @by_class
 def shrink(shrinkage: Any, v: float, owed: float, size: float) -> float:
     """Return the weight v after all the pull that it owes."""
 
 
-@by_class
-def pulls_after_predicting(shrinkage: Any) -> bool:
+@by_class_or_default
+def pulls_after_predicting(shrinkage: Any) -> bool:  # noqa: ARG001  (a class may look at its own)
     """Whether a step's pull is part of its update; else it comes before the prediction."""
+    return False
 
 
 @by_class
@@ -101,6 +105,20 @@ class Truncation(NamedTuple):
     threshold: float = math.inf
     truncate_every: int = 1
 
+    def shrink(self, v: float, owed: float, size: float) -> float:
+        a = owed * size
+        return v - min(max(v, -a), a) if abs(v) <= self.threshold else v
+
+    def acts_on(self, v: float) -> bool:
+        return abs(v) <= self.threshold
+
+    def path_sum(self, v: float, owed: float, size: float) -> float:
+        # Of m pulls of size a, n = min(m, floor(|v| / a)) leave something: |v| - a, ..., |v| - n a.
+        if abs(v) > self.threshold:
+            return owed * v
+        n = min(owed, np.floor(abs(v) / size)) if size > 0.0 else owed
+        return math.copysign(n * (abs(v) - size * (n + 1.0) / 2.0), v)
+
     @property
     def is_truncation(self) -> bool:
         """True: this is T1."""
@@ -115,26 +133,6 @@ class Truncation(NamedTuple):
         _check_not_negative(self, "gravity", "threshold")
 
 
-@body_of(shrink, Truncation)
-def _(shrinkage: Truncation, v: float, owed: float, size: float) -> float:
-    a = owed * size
-    return v - min(max(v, -a), a) if abs(v) <= shrinkage.threshold else v
-
-
-@body_of(acts_on, Truncation)
-def _(shrinkage: Truncation, v: float) -> bool:
-    return abs(v) <= shrinkage.threshold
-
-
-@body_of(path_sum, Truncation)
-def _(shrinkage: Truncation, v: float, owed: float, size: float) -> float:
-    # Of m pulls of size a, n = min(m, floor(|v| / a)) leave something: |v| - a, ..., |v| - n a.
-    if abs(v) > shrinkage.threshold:
-        return owed * v
-    n = min(owed, np.floor(abs(v) / size)) if size > 0.0 else owed
-    return math.copysign(n * (abs(v) - size * (n + 1.0) / 2.0), v)
-
-
 class Rounding(NamedTuple):
     """T0, coefficient rounding (section 3.1): at every K-th step, v becomes 0 if |v| <= threshold.
 
@@ -145,6 +143,9 @@ class Rounding(NamedTuple):
     threshold: float
     truncate_every: int = 1
 
+    def shrink(self, v: float, owed: float, _size: float) -> float:
+        return 0.0 if owed > 0.0 and abs(v) <= self.threshold else v
+
     def pull(self, rate: Rates) -> Rates:
         """Return 1: any number of moments round alike, whatever the rate."""
         return np.ones_like(rate)
@@ -152,11 +153,6 @@ class Rounding(NamedTuple):
     def check(self) -> None:
         """Refuse a negative threshold."""
         _check_not_negative(self, "threshold")
-
-
-@body_of(shrink, Rounding)
-def _(shrinkage: Rounding, v: float, owed: float, _size: float) -> float:
-    return 0.0 if owed > 0.0 and abs(v) <= shrinkage.threshold else v
 
 
 class Subgradient(NamedTuple):
@@ -174,6 +170,20 @@ class Subgradient(NamedTuple):
     gravity: float
     truncate_every: int = 1
 
+    def shrink(self, v: float, owed: float, size: float) -> float:
+        if size <= 0.0:
+            return v
+        n = float(np.floor(abs(v) / size))  # pulls before v is within one pull of zero, or at it
+        if owed <= n:
+            return math.copysign(abs(v) - owed * size, v)
+        rest = abs(v) - n * size
+        if rest == 0.0:
+            return 0.0
+        return math.copysign(1.0, v) * (rest - size * ((owed - n) % 2.0))
+
+    def pulls_after_predicting(self) -> bool:
+        return True
+
     @property
     def counts_moments(self) -> bool:
         """True: two pulls are not one of twice the size, as a weight may cross zero between."""
@@ -188,21 +198,17 @@ class Subgradient(NamedTuple):
         _check_not_negative(self, "gravity")
 
 
-@body_of(shrink, Subgradient)
-def _(_shrinkage: Subgradient, v: float, owed: float, size: float) -> float:
-    if size <= 0.0:
-        return v
-    n = float(np.floor(abs(v) / size))  # pulls before v is within one pull of zero, or at it
-    if owed <= n:
-        return math.copysign(abs(v) - owed * size, v)
-    rest = abs(v) - n * size
-    if rest == 0.0:
-        return 0.0
-    return math.copysign(1.0, v) * (rest - size * ((owed - n) % 2.0))
-
-
 class NoShrinkage(NamedTuple):
     """No shrinkage: plain gradient descent."""
+
+    def shrink(self, v: float, _owed: float, _size: float) -> float:
+        return v
+
+    def acts_on(self, _v: float) -> bool:
+        return False
+
+    def path_sum(self, v: float, owed: float, _size: float) -> float:
+        return owed * v
 
     @property
     def truncate_every(self) -> int:
@@ -217,28 +223,3 @@ class NoShrinkage(NamedTuple):
     def pull(self, rate: Rates) -> Rates:
         """Return 0."""
         return np.zeros_like(rate)
-
-
-@body_of(shrink, NoShrinkage)
-def _(_shrinkage: NoShrinkage, v: float, _owed: float, _size: float) -> float:
-    return v
-
-
-@body_of(acts_on, NoShrinkage)
-def _(_shrinkage: NoShrinkage, _v: float) -> bool:
-    return False
-
-
-@body_of(path_sum, NoShrinkage)
-def _(_shrinkage: NoShrinkage, v: float, owed: float, _size: float) -> float:
-    return owed * v
-
-
-@body_of(pulls_after_predicting, Truncation, Rounding, NoShrinkage)
-def _(_shrinkage: Any) -> bool:
-    return False
-
-
-@body_of(pulls_after_predicting, Subgradient)
-def _(_shrinkage: Subgradient) -> bool:
-    return True

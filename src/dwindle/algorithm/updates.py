@@ -1,7 +1,8 @@
 """Updates: how an example moves the weights of its features, and what a cell must remember.
 
-An update is a NamedTuple with the members of `Update` and a body of each function below. A cell is
-passed to them as a record: to Numba it is a pointer, at no cost. Optional members:
+An update is a NamedTuple with the members of `Update`. For each function below it may have a method
+of that name; else the code given here runs, which is that of `Plain`. A cell is passed to them as a
+record: to Numba it is a pointer, at no cost. Other optional members:
 
 * ``default_learning_rate``, 0.3 if there is none;
 * ``counts_moments``: True if the clock must count moments (see `clock`);
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dwindle._base.dispatch import body_of, by_class
+from dwindle._base.dispatch import by_class, by_class_or_default
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import (
@@ -32,29 +33,13 @@ DEFAULT_LEARNING_RATE = 0.3  # docs/defaults.md measures it
 
 
 class Update(Protocol):
-    """What every update defines, beside the bodies of its functions."""
+    """What every update defines."""
 
     def cell(self) -> np.dtype[np.void]:
         """Return the layout of a feature's cell: ``key``, ``weight`` and what else it needs."""
 
-
-@by_class
-def weight_at(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-    """Return the cell's weight, settled up to ``now``; writes nothing."""
-
-
-@by_class
-def settle(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
-    """Settle the cell up to ``now`` and prepare it for the value ``x``; return its weight."""
-
-
-@by_class
-def squared(update: Any, cell: Any, x: float) -> float:
-    """Return what a settled cell adds to the squared length of its example.
-
-    The rate is divided by the length: the square root of 1, for the constant, plus the sum of
-    these. If all are 0, it is 1.
-    """
+    def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
+        """Take one gradient step: the gradient is ``slope * x``; compiled into the kernels."""
 
 
 @by_class
@@ -62,44 +47,81 @@ def step(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
     """Take one gradient step: the gradient is ``slope * x``."""
 
 
-@by_class
-def centres(update: Any) -> bool:
+@by_class_or_default
+def reach(_update: Any, _cell: Any) -> float:
+    """Return how much pull it takes to move the weight by 1."""
+    return 1.0
+
+
+@by_class_or_default
+def weight_at(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+    """Return the cell's weight, settled up to ``now``; writes nothing."""
+    return shrink(shrinkage, cell.weight, now - cell.settled, size / reach(update, cell))
+
+
+@by_class_or_default
+def settle(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
+    """Settle the cell up to ``now`` and prepare it for the value ``x``; return its weight."""
+    w = weight_at(update, shrinkage, cell, now, size)
+    cell.weight = w
+    cell.settled = now
+    return w
+
+
+@by_class_or_default
+def squared(_update: Any, _cell: Any, _x: float) -> float:
+    """Return what a settled cell adds to the squared length of its example.
+
+    The rate is divided by the length: the square root of 1, for the constant, plus the sum of
+    these. If all are 0, it is 1.
+    """
+    return 0.0
+
+
+@by_class_or_default
+def centres(_update: Any) -> bool:
     """Whether steps are taken in x minus its mean, and the intercept makes up for it."""
+    return False
 
 
-@by_class
-def count(update: Any, bias: Any) -> float:
+@by_class_or_default
+def examples_noted(_update: Any, _bias: Any) -> float:
     """Return the number of examples, by importance, that the intercept's cell has noted."""
+    return 0.0
 
 
-@by_class
-def note(update: Any, cell: Any, x: float, importance: float, one: float, n: float) -> None:
+@by_class_or_default
+def note(_update: Any, _cell: Any, _x: float, _importance: float, _one: float, _n: float) -> None:
     """Note a value of the feature, for its mean, after n examples; ``one`` is the intercept's x."""
 
 
-@by_class
-def mean(update: Any, cell: Any) -> float:
+@by_class_or_default
+def mean(_update: Any, _cell: Any) -> float:
     """Return the mean of the feature if it was in all examples so far, else 0."""
+    return 0.0
 
 
-@by_class
-def from_mean(update: Any, cell: Any, x: float, one: float) -> float:
+@by_class_or_default
+def from_mean(_update: Any, _cell: Any, x: float, _one: float) -> float:
     """Return x less its mean, if steps are taken in that; else x."""
+    return x
 
 
-@by_class
+@by_class_or_default
 def exported(
-    update: Any, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int
+    update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps: int
 ) -> float:
     """Return the weight for predictions and for the model."""
+    return weight_at(update, shrinkage, cell, now, size)
 
 
-@by_class
-def alive(update: Any, cell: Any, w: float) -> bool:
+@by_class_or_default
+def alive(_update: Any, _cell: Any, w: float) -> bool:
     """Whether a sweep must keep the cell, given its settled weight w."""
+    return w != 0.0
 
 
-@by_class
+@by_class_or_default
 def worth(update: Any, cell: Any, now: float, size: float) -> float:
     """Return what a feature is worth to a budget, which evicts those worth least.
 
@@ -113,6 +135,7 @@ def worth(update: Any, cell: Any, now: float, size: float) -> float:
     A feature seen several times will likely be seen again. Beyond 10 times it makes no difference,
     so that a feature that was frequent once and then vanished is forgotten some day.
     """
+    return abs(cell.weight) * reach(update, cell) - (now - cell.settled) * size
 
 
 def default_learning_rate(update: Update) -> float:
@@ -184,19 +207,20 @@ def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
 class Plain(NamedTuple):
     """The paper's update, Algorithm 1, step 5: w <- w - eta phi'(p, y) x."""
 
+    def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
+        cell.weight -= rate * slope * x
+
     def cell(self) -> np.dtype[np.void]:
         """Return the layout, padded from 24 bytes so that no cell straddles two cache lines."""
         return _layout(32)
 
     @property
-    def evicts_by(self) -> str:
+    def evicts_by(self) -> str | None:
         """The gravity that a weight would outlast."""
         return "gravity"
 
 
-@body_of(step, Plain)
-def _(_update: Plain, cell: Any, rate: float, slope: float, x: float) -> None:
-    cell.weight -= rate * slope * x
+PLAIN = Plain()
 
 
 class Adaptive(NamedTuple):
@@ -225,6 +249,37 @@ class Adaptive(NamedTuple):
         """Return the layout, with G as ``energy`` and N as ``scale``."""
         return _layout(32, energy="f4", scale="f4")
 
+    def reach(self, cell: Any) -> float:
+        scale = cell.scale if cell.scale > 0.0 else np.float32(1)
+        return (self.beta + np.sqrt(np.float64(cell.energy))) * scale
+
+    def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+        w = weight_at(self, shrinkage, cell, now, size)
+        large = np.float32(max(abs(x), TINY))  # rounded as the scale is: an equal x is not larger
+        if large > cell.scale and not (centres(self) and x == 0.0):
+            ratio = np.float64(cell.scale) / large if cell.scale > 0.0 else 1.0
+            w *= ratio
+            cell.energy *= ratio * ratio
+            cell.scale = large
+        cell.weight = w
+        cell.settled = now
+        return w
+
+    def squared(self, cell: Any, x: float) -> float:
+        if centres(self) and x == 0.0:
+            return 0.0
+        part = x / cell.scale
+        return part * part
+
+    def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
+        if centres(self) and x == 0.0:
+            return
+        s = slope * x
+        if cell.scale != 1.0:  # most values are 1, and a division less saves a tenth
+            s /= cell.scale
+        cell.energy += s * s
+        cell.weight -= rate * s / ((self.beta + np.sqrt(np.float64(cell.energy))) * cell.scale)
+
     @property
     def default_learning_rate(self) -> float:
         """Twice that of the others."""
@@ -240,7 +295,7 @@ class Adaptive(NamedTuple):
         return "gravity"
 
 
-class Centred(NamedTuple):
+class Centred(Adaptive):
     """`Adaptive`, with steps along x - c for features that every example has; c is their mean.
 
     A column of years has an offset that is large beside its spread. A step along x would mostly do
@@ -256,8 +311,6 @@ class Centred(NamedTuple):
     0 there, is learned as by `Adaptive` from then on.
     """
 
-    beta: float = 0.2
-
     def cell(self) -> np.dtype[np.void]:
         """Return the layout of `Adaptive`, with the sum of x and the number of examples it is of.
 
@@ -265,124 +318,37 @@ class Centred(NamedTuple):
         """
         return _layout(64, energy="f4", scale="f4", total="f8", seen="f8")
 
-    @property
-    def default_learning_rate(self) -> float:
-        """That of `Adaptive`."""
-        return 0.6
+    def centres(self) -> bool:
+        return True
 
-    def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
-        """Refuse a beta that is not finite and above 0, and what does not shrink by T1."""
-        check_beta(self.beta)
+    def examples_noted(self, bias: Any) -> Any:
+        return bias.seen
+
+    def note(self, cell: Any, x: float, importance: float, one: float, n: float) -> None:
+        if cell.seen >= n:
+            cell.seen += importance * one
+            cell.total += importance * x
+        else:
+            cell.seen = -1.0
+
+    def mean(self, cell: Any) -> Any:
+        return cell.total / cell.seen if cell.seen > 0.0 else 0.0
+
+    def from_mean(self, cell: Any, x: float, one: float) -> float:
+        apart = x - mean(self, cell) * one
+        return apart if abs(apart) > ROUNDING * abs(x) else 0.0
+
+    def alive(self, cell: Any, w: float) -> Any:
+        return w != 0.0 or cell.seen > 0.0  # no more than the features of the first example
+
+    def check(self, shrinkage: Shrinkage, schedule: Schedule) -> None:
+        """Refuse what does not shrink by T1, too."""
+        super().check(shrinkage, schedule)
         if not is_truncation(shrinkage):
             raise SettingError(f"Centred knows only Truncation, got {shrinkage}")
 
-    @property
-    def evicts_by(self) -> str:
-        """The gravity that a weight would outlast."""
-        return "gravity"
 
-
-@body_of(centres, Centred)
-def _(_update: Centred) -> bool:
-    return True
-
-
-@body_of(count, Centred)
-def _(_update: Centred, bias: Any) -> float:
-    return bias.seen
-
-
-@body_of(note, Centred)
-def _(_update: Centred, cell: Any, x: float, importance: float, one: float, n: float) -> None:
-    if cell.seen >= n:
-        cell.seen += importance * one
-        cell.total += importance * x
-    else:
-        cell.seen = -1.0
-
-
-@body_of(mean, Centred)
-def _(_update: Centred, cell: Any) -> float:
-    return cell.total / cell.seen if cell.seen > 0.0 else 0.0
-
-
-@body_of(from_mean, Centred)
-def _(update: Centred, cell: Any, x: float, one: float) -> float:
-    apart = x - mean(update, cell) * one
-    return apart if abs(apart) > ROUNDING * abs(x) else 0.0
-
-
-@body_of(alive, Centred)
-def _(_update: Centred, cell: Any, w: float) -> bool:
-    return w != 0.0 or cell.seen > 0.0  # no more than the features of the first example
-
-
-@body_of(centres, object)
-def _(_update: Any) -> bool:
-    return False
-
-
-@body_of(note, object)
-def _(_update: Any, _cell: Any, _x: float, _importance: float, _one: float, _n: float) -> None:
-    return
-
-
-@body_of(count, object)
-def _(_update: Any, _bias: Any) -> float:
-    return 0.0
-
-
-@body_of(mean, object)
-def _(_update: Any, _cell: Any) -> float:
-    return 0.0
-
-
-@body_of(from_mean, object)
-def _(_update: Any, _cell: Any, x: float, _one: float) -> float:
-    return x
-
-
-@body_of(weight_at, Adaptive, Centred)
-def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-    scale = cell.scale if cell.scale > 0.0 else np.float32(1)
-    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * scale
-    return shrink(shrinkage, cell.weight, now - cell.settled, size / reach)
-
-
-@body_of(settle, Adaptive, Centred)
-def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
-    w = weight_at(update, shrinkage, cell, now, size)
-    large = np.float32(max(abs(x), TINY))  # rounded as the scale is: an equal x is not larger
-    if large > cell.scale and not (centres(update) and x == 0.0):
-        ratio = np.float64(cell.scale) / large if cell.scale > 0.0 else 1.0
-        w *= ratio
-        cell.energy *= ratio * ratio
-        cell.scale = large
-    cell.weight = w
-    cell.settled = now
-    return w
-
-
-@body_of(squared, Adaptive, Centred)
-def _(update: Any, cell: Any, x: float) -> float:
-    if centres(update) and x == 0.0:
-        return 0.0
-    part = x / cell.scale
-    return part * part
-
-
-@body_of(step, Adaptive, Centred)
-def _(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
-    if centres(update) and x == 0.0:
-        return
-    s = slope * x
-    if cell.scale != 1.0:  # most values are 1, and a division less saves a tenth
-        s /= cell.scale
-    cell.energy += s * s
-    cell.weight -= rate * s / ((update.beta + np.sqrt(np.float64(cell.energy))) * cell.scale)
-
-
-class Averaged(NamedTuple):
+class Averaged(Plain):
     """`Plain`, but predictions and the model have Theorem 3.2's mean of the weights over all steps.
 
     ``total`` is the sum of the weight over the steps; those between two visits are added in closed
@@ -393,10 +359,25 @@ class Averaged(NamedTuple):
         """Return the layout, with the sum of the weight over the steps."""
         return _layout(32, total="f8")
 
+    def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+        cell.total += path_sum(shrinkage, cell.weight, now - cell.settled, size)
+        return settle(PLAIN, shrinkage, cell, now, size, x)
+
+    def exported(self, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int) -> Any:
+        total = cell.total + path_sum(shrinkage, cell.weight, now - cell.settled, size)
+        return total / max(n_steps, 1)
+
+    def alive(self, cell: Any, w: float) -> Any:
+        return w != 0.0 or cell.total != 0.0
+
     @property
     def counts_moments(self) -> bool:
         """True: the mean needs to know how many steps a pull took."""
         return True
+
+    @property
+    def evicts_by(self) -> None:
+        """Nothing: it keeps no budget."""
 
     def check(self, shrinkage: Shrinkage, schedule: Schedule) -> None:
         """Refuse all but the theorem's setting: the mean is known in closed form there only."""
@@ -415,26 +396,7 @@ class Averaged(NamedTuple):
             )
 
 
-@body_of(settle, Averaged)
-def _(update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
-    cell.total += path_sum(shrinkage, cell.weight, now - cell.settled, size)
-    cell.weight = weight_at(update, shrinkage, cell, now, size)
-    cell.settled = now
-    return cell.weight
-
-
-@body_of(exported, Averaged)
-def _(_update: Averaged, shrinkage: Any, cell: Any, now: float, size: float, n_steps: int) -> float:
-    total = cell.total + path_sum(shrinkage, cell.weight, now - cell.settled, size)
-    return total / max(n_steps, 1)
-
-
-@body_of(alive, Averaged)
-def _(_update: Averaged, cell: Any, w: float) -> bool:
-    return w != 0.0 or cell.total != 0.0
-
-
-class Audited(NamedTuple):
+class Audited(Plain):
     """`Plain`, with the sums that the regret bound of Theorem 3.1 needs; see `certificate`.
 
     Over all moments up to ``settled``, each of which pulls by a = eta_i g_i, ``penalty`` is the sum
@@ -445,73 +407,21 @@ class Audited(NamedTuple):
         """Return the layout, with the two sums."""
         return _layout(64, penalty="f8", exposure="f8")
 
+    def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
+        owed = now - cell.settled
+        if acts_on(shrinkage, cell.weight):
+            cell.penalty += abs(path_sum(shrinkage, cell.weight, owed, size)) * size
+            cell.exposure += owed * size
+        return settle(PLAIN, shrinkage, cell, now, size, x)
+
+    def alive(self, _cell: Any, _w: float) -> bool:
+        return True
+
     @property
     def counts_moments(self) -> bool:
         """True: the sums are over moments."""
         return True
 
-
-@body_of(settle, Audited)
-def _(update: Audited, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
-    owed = now - cell.settled
-    if acts_on(shrinkage, cell.weight):
-        cell.penalty += abs(path_sum(shrinkage, cell.weight, owed, size)) * size
-        cell.exposure += owed * size
-    cell.weight = weight_at(update, shrinkage, cell, now, size)
-    cell.settled = now
-    return cell.weight
-
-
-@body_of(weight_at, Plain, Averaged, Audited)
-def _(_update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-    return shrink(shrinkage, cell.weight, now - cell.settled, size)
-
-
-@body_of(settle, Plain)
-def _(update: Plain, shrinkage: Any, cell: Any, now: float, size: float, _x: float) -> float:
-    w = weight_at(update, shrinkage, cell, now, size)
-    cell.weight = w
-    cell.settled = now
-    return w
-
-
-@body_of(step, Averaged, Audited)
-def _(_update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
-    cell.weight -= rate * slope * x
-
-
-@body_of(exported, Plain, Adaptive, Centred, Audited)
-def _(update: Any, shrinkage: Any, cell: Any, now: float, size: float, _n_steps: int) -> float:
-    return weight_at(update, shrinkage, cell, now, size)
-
-
-@body_of(alive, Plain, Adaptive)
-def _(_update: Any, _cell: Any, w: float) -> bool:
-    return w != 0.0
-
-
-@body_of(worth, Plain)
-def _(_update: Plain, cell: Any, now: float, size: float) -> float:
-    return abs(cell.weight) - (now - cell.settled) * size
-
-
-@body_of(worth, Adaptive, Centred)
-def _(update: Any, cell: Any, now: float, size: float) -> float:
-    scale = cell.scale if cell.scale > 0.0 else np.float32(1)
-    reach = (update.beta + np.sqrt(np.float64(cell.energy))) * scale
-    return abs(cell.weight) * reach - (now - cell.settled) * size
-
-
-@body_of(alive, Audited)
-def _(_update: Any, _cell: Any, _w: float) -> bool:
-    return True
-
-
-@body_of(squared, Plain, Averaged, Audited)
-def _(_update: Any, _cell: Any, _x: float) -> float:
-    return 0.0
-
-
-@body_of(worth, Averaged, Audited)
-def _(_update: Any, _cell: Any, _now: float, _size: float) -> float:
-    return np.inf  # no cell may be evicted
+    @property
+    def evicts_by(self) -> None:
+        """Nothing: it must forget no feature."""

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, int64, uint64
 
-from dwindle.algorithm.dual_averaging import mark_seen
 from dwindle.algorithm.losses import slope, value
 from dwindle.algorithm.shrinkage import (
     NoShrinkage,
@@ -24,11 +23,12 @@ from dwindle.algorithm.shrinkage import (
 from dwindle.algorithm.updates import (
     alive,
     centres,
-    count,
+    examples_noted,
     exported,
     from_mean,
     mean,
     note,
+    reach,
     settle,
     squared,
     step,
@@ -39,8 +39,8 @@ from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 
 teach(value, slope, shrink, pulls_after_predicting, acts_on, path_sum)
-teach(weight_at, settle, mark_seen, squared, step, exported, alive, worth)
-teach(centres, count, note, mean, from_mean)
+teach(reach, weight_at, settle, squared, step, exported, alive, worth)
+teach(centres, examples_noted, note, mean, from_mean)
 
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
@@ -167,7 +167,7 @@ def learn(
         seen = pulled[at] if pulls_after_predicting(shrinkage) else pulled[at + 1]
         at += 1
         p = base[i] + settle(update, NO_SHRINKAGE, bias[0], seen, size, one) * one
-        n_noted = count(update, bias[0])
+        n_noted = examples_noted(update, bias[0])
         note(update, bias[0], one, importance[i], one, n_noted)
         length, level = 1.0, 0.0  # what the intercept makes up for, if the update centres
         for k in range(begin, stop):

@@ -31,7 +31,7 @@ def check_settings(
 ) -> None:
     """Refuse, by name, settings that no run could use or that contradict each other."""
     chosen = {"loss": loss, "shrinkage": shrinkage, "update": update}
-    require(chosen, *_CALLERS, bodies_too=False)
+    require(chosen, *_CALLERS, methods_too=False)
     schedule.check()
     if hasattr(loss, "check"):
         loss.check()
@@ -41,7 +41,7 @@ def check_settings(
         raise SettingError(
             f"scale_labels needs a loss that is the same in any unit, as Squared; not {loss}"
         )
-    require(chosen, *_CALLERS, bodies_too=True)
+    require(chosen, *_CALLERS, methods_too=True)
 
 
 def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:

@@ -5,7 +5,7 @@ import logging
 import sys
 import time
 import types as pytypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from numba import njit
 from numba.core import event
 from numba.extending import overload
 
-from dwindle._base.dispatch import all_bodies, bodies, names_in
+from dwindle._base.dispatch import generic_of, methods_of, names_in
 from dwindle.jit.disk_cache import Store
 from dwindle.jit.interpreted import JIT, run_as_python
 from dwindle.jit.parts import KernelCompiler, PartCompiler, part
@@ -100,8 +100,7 @@ def stamp(function: pytypes.FunctionType, *classes: type) -> str:
     """Digest the source of all code that a kernel reaches for ingredients of these classes.
 
     That is the files of all functions and the values of all constants. From a generic the walk goes
-    on to the bodies of dwindle's own classes and of ``classes``: so the digest does not depend on
-    other modules that a user has imported.
+    on to the methods of ``classes``, and from an ingredient that is a constant to all of its own.
     """
     reached = _reached(function, classes)
     compiler = map(_digest_of, (Path(__file__), Path(__file__).with_name("parts.py")))
@@ -109,11 +108,9 @@ def stamp(function: pytypes.FunctionType, *classes: type) -> str:
     return sha256(b"".join(sorted(digests))).hexdigest()
 
 
-def _reached(
-    function: pytypes.FunctionType, classes: tuple[type, ...]
-) -> set[pytypes.FunctionType]:
+def _reached(function: pytypes.FunctionType, classes: Iterable[type]) -> set[pytypes.FunctionType]:
     found: set[pytypes.FunctionType] = set()
-    waiting = [function, *(body for cls in classes for body in all_bodies(cls))]
+    waiting = [function]
     while waiting:
         f = waiting.pop()
         if f not in found:
@@ -122,24 +119,19 @@ def _reached(
     return found
 
 
-def _called_by(
-    f: pytypes.FunctionType, classes: tuple[type, ...]
-) -> Iterator[pytypes.FunctionType]:
+def _called_by(f: pytypes.FunctionType, classes: Iterable[type]) -> Iterator[pytypes.FunctionType]:
     """Yield the functions that a function's code refers to."""
     cells = [cell.cell_contents for cell in f.__closure__ or ()]
     for value in (*(f.__globals__.get(name) for name in names_in(f.__code__)), *cells):
-        known = bodies(value)
-        if known is not None:
-            yield from (b for c, b in known.items() if c in {*classes, object} or _is_ours(c))
-            continue
+        generic = generic_of(value)
+        if generic is not None:
+            yield from filter(None, map(generic.code, classes))
+        elif hasattr(value, "_fields"):
+            yield from methods_of(type(value))
         for attribute in ("py_func", "function", "_defn"):  # of a helper, a kernel, an intrinsic
             inner = getattr(value, attribute, value)
             if isinstance(inner, pytypes.FunctionType) and _package(inner) not in _FOREIGN:
                 yield inner
-
-
-def _is_ours(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _package(f: pytypes.FunctionType) -> str:
@@ -172,18 +164,17 @@ def _digest_of(file: Path) -> bytes:
 
 
 def teach(*generics: Callable[..., Any]) -> None:
-    """Let Numba choose the body of each generic by the class of its first argument."""
-    if not JIT:
-        return
-    for generic in generics:
-        known = bodies(generic)
-        assert known is not None
-        overload(generic, _AS_PART, strict=False)(_chooser(known))
+    """Let Numba choose the code of each generic by the class of its first argument."""
+    for generic in generics if JIT else ():
+        overload(generic, _AS_PART, strict=False)(_chooser(generic))
 
 
-def _chooser(known: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+def _chooser(generic: Callable[..., Any]) -> Callable[..., Any]:
+    known = generic_of(generic)
+    assert known is not None
+
     def choose(chosen: Any, *_: Any) -> Callable[..., Any] | None:
-        return known.get(getattr(chosen, "instance_class", type(None)), known.get(object))
+        return known.code(getattr(chosen, "instance_class", type(None)))
 
     return choose
 
