@@ -147,6 +147,24 @@ def test_an_object_is_a_namespace_and_nothing_else(lines):
     ]
 
 
+def test_lines_of_objects_alone_or_of_nothing_are_read(lines):
+    rows, bad = lines({"user": {"age": 3}}, {}, {"user": {"age": 4}}, labelled=False)
+    assert rows == [(0, {"user^age": 3}), (0, {}), (0, {"user^age": 4})]
+    assert bad == []
+
+
+def test_an_object_is_no_label(lines):
+    with pytest.raises(DataError, match="column 'label' is of type struct"):
+        lines({"label": {"a": 1}, "x": 1})
+    _, bad = lines({"label": 1, "x": 1}, {"label": {"a": 1}, "x": 1})
+    assert bad == ['2: member "label" is {"a":1}, elsewhere it is a value: write it alike']
+
+
+def test_a_name_with_a_nul_is_refused(lines):
+    with pytest.raises(DataError, match=r"the name of column 'a\\x00b' holds a NUL: rename it"):
+        lines({"label": 1, "a\0b": 1})
+
+
 def test_a_list_where_a_value_was_is_a_bad_line(lines):
     rows, bad = lines({"label": 1, "a": 2.5}, {"label": 1, "a": ["x"]}, {"label": 1, "a": "x"})
     assert [list(row) for _, row in rows] == [["a=2.5"], ["a=x"]]

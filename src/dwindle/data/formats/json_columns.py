@@ -32,15 +32,15 @@ class FlatLines:
         """Read some objects; null, and a member that is not there, is a missing value."""
         table = self._table_of(rows)
         wrong: dict[int, str] = {}
-        columns: dict[str, pa.Array] = {}
+        columns = {"\0": pa.nulls(len(rows))}  # no name; a table without columns has no rows
         objects: dict[str, Several] = {}
         for name in table.wanted:
             values = [row.get(name) for row in rows]
             types = set(map(type, values)) - {NoneType}
-            if dict in types:
+            is_feature = name in table.role.features
+            if dict in types and is_feature:
                 objects[name] = members(self._objects(values, name, wrong), name, wrong)
             else:
-                is_feature = name in table.role.features
                 columns[name] = self._column(
                     values, types, name, line, wrong, is_feature=is_feature
                 )

@@ -54,14 +54,20 @@ class Roles(NamedTuple):
         return [name for name in columns if name in wanted]
 
 
+def _check_names(columns: Sequence[str], source: str) -> None:
+    for name, n in Counter(columns).items():
+        if n > 1:
+            raise DataError(f"{source}: {n} columns are named {name!r}: rename all but one")
+        if "\0" in name:
+            raise DataError(f"{source}: the name of column {name!r} holds a NUL: rename it")
+
+
 def roles(columns: Sequence[str], source: str, options: ReadOptions, kinds: ColumnKinds) -> Roles:
     """Assign columns to their roles, checking that every column that is named exists.
 
     With ``labelled=False`` the label and the weight may be absent.
     """
-    for name, n in Counter(columns).items():
-        if n > 1:
-            raise DataError(f"{source}: {n} columns are named {name!r}: rename all but one")
+    _check_names(columns, source)
     label, weight = (
         name if options.labelled or name in columns else None
         for name in (options.label_column, options.weight_column)
