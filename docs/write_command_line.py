@@ -37,7 +37,7 @@ dwindle convert train.vw train.arrow
 - **Other programs' options**, as `--l1` or `--alpha`, are answered with their name here.
 - **`dwindle tune`** [finds good settings](tuning.md); if it is stopped, the same command continues.
 
-A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first: `pandas.read_parquet("ads.parquet")` shows it.
+A model is a Parquet file with the columns `namespace`, `feature`, `id` and `weight`, heaviest first: `pandas.read_parquet("ads.parquet")` shows it. Where values are not all 1, `scale` is the largest of each feature.
 In Python the same functions are `dwindle.train`, `tune`, `predict`, `evaluate`, `explain`, `convert` and `merge`, and `dwindle.Model.load` opens a model: see [the API](api.md).
 
 The table that `train` prints has a row at 1, 2, 4, 8, ... examples and at the end of each pass.

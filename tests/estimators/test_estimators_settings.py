@@ -19,9 +19,11 @@ from dwindle import (
 from dwindle.cli.train import command as train_command
 from helpers.matrices import data, in_order, numbers, same
 
-# A stream comes as it comes; on the command line, --holdout alone stops early, and there is an
-# option for each kind of column.
-ONLY_HERE = {"shuffle", "random_state", "early_stopping", "holdout", "columns", "verbose"}
+# A stream comes as it comes; on the command line, --holdout alone stops early, --start-from goes on,
+# and there is an option for each kind of column.
+ONLY_HERE = {
+    *("shuffle", "random_state", "early_stopping", "holdout", "columns", "verbose", "warm_start"),
+}
 
 
 def test_the_keywords_are_the_options_of_the_command_line():

@@ -62,7 +62,7 @@ def test_pandas_reads_the_same_weights_heaviest_first(tmp_path):
     learner = trained()
     Model.of(learner).save(tmp_path / "m.parquet")
     frame = pd.read_parquet(tmp_path / "m.parquet")
-    assert list(frame.columns) == ["namespace", "feature", "id", "weight"]
+    assert list(frame.columns) == ["namespace", "feature", "id", "weight", "scale"]
     assert dict(zip(frame.feature, frame.weight, strict=True)) == learner.weights()
     assert (frame.weight.abs().diff()[1:] <= 0).all()
 

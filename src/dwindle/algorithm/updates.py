@@ -236,11 +236,11 @@ class Adaptive(NamedTuple):
 
     The pull on v is eta g / (beta + sqrt(G)), without the length: it does not change while the
     feature is absent, so settling lazily is exact. When a larger |x| arrives, N becomes it before
-    the prediction; v stays, so w falls, and G is rescaled. A weight that comes from an earlier
-    model, without an N, stays as it is when its feature is first seen. ``beta`` keeps the first
-    steps of a feature short, also when it returns after a sweep has forgotten it. G and N are in
-    single precision: the rate of a feature stops falling when a step adds less than a 2^24th part
-    to G, at about 1/4000 of the first rate.
+    the prediction; v stays, so w falls, and G is rescaled. A weight of a model, without an N, stays
+    as it is when its feature is first seen. ``beta`` keeps the first steps of a feature short, also
+    when it returns after a sweep has forgotten it. G and N are in single precision: the rate of a
+    feature stops falling when a step adds less than a 2^24th part to G, at about 1/4000 of the
+    first rate.
     """
 
     beta: float = 0.2

@@ -17,13 +17,20 @@ from sklearn.utils import check_random_state
 from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.settings import LearnerSettings, option, options_of
 from dwindle.data.labels import Labels
-from dwindle.data.options import ReadOptions, kept_reading
+from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._data import Data, FileExamples, MatrixRows
-from dwindle.estimators._fitting import Fitting, Learners, Models, Predictor, members_of
-from dwindle.model.classes import ClassModels, model_of
+from dwindle.estimators._fitting import (
+    Fitting,
+    Learners,
+    Models,
+    Predictor,
+    members_of,
+    restarted,
+)
+from dwindle.model.classes import ClassModels, model_of, states_of
 from dwindle.model.model import Model
 from dwindle.runs.build import make_learners
 from dwindle.runs.evaluate import evaluate
@@ -69,6 +76,7 @@ class TruncatedGradient(HasColumns, RunSettings):
     shuffle: bool = True
     random_state: Any = 0
     early_stopping: bool = False
+    warm_start: bool = False
     columns: Any = None
     ngrams: int = 1
     counts: bool = False
@@ -137,9 +145,12 @@ class TruncatedGradient(HasColumns, RunSettings):
         self._feature_names = np.asarray(names, object)
         return self
 
-    def save(self, path: Path) -> int:
-        """Write a model file, as ``dwindle train`` does, for `dwindle.load`; returns its size."""
-        return self._whole_model().save(path)
+    def save(self, path: Path, *, state: bool = False) -> int:
+        """Write a model file, as ``dwindle train`` does, for `dwindle.load`; returns its size.
+
+        With ``state``, what is loaded goes on learning exactly as this estimator would.
+        """
+        return self._whole_model(state=state).save(path)
 
     def predict_file(
         self, *paths: Path, reading: ReadOptions | None = None, skip_bad: bool = False
@@ -187,16 +198,17 @@ class TruncatedGradient(HasColumns, RunSettings):
         self.check()
         if self.early_stopping and isinstance(self.holdout, str):
             raise SettingError(f"holdout must be a number for a matrix, got {self.holdout!r}")
-        batch, y, weight, number = self._present(X, y, sample_weight, reset=True)
+        warm = self._is_warm
+        batch, y, weight, number = self._present(X, y, sample_weight, reset=not warm)
         if len(y) == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn from")
-        code = self._begun(y)
+        code = self._coded(y) if warm else self._begun(y)
         importance = self._importance(code, weight, whole=True)
         batch = batch.labelled(self._target(code), importance)
         shuffled = check_random_state(self.random_state).permutation if self.shuffle else None
         held = self.holdout if self.early_stopping else None
         rows = MatrixRows(batch, number, held, shuffled)
-        self._begin(rows, lambda: self._new_learner(self._classes, rows))
+        self._begin(rows, lambda: self._classes, warm=warm)
         if feature_names is not None:
             self.name_features(feature_names)
         return self
@@ -207,12 +219,13 @@ class TruncatedGradient(HasColumns, RunSettings):
         """Learn anew from files."""
         self.check()
         held = self.holdout if self.early_stopping else None
-        how = self._as_said(how)
+        warm = self._is_warm
+        how = self._as_before(how) if warm else self._as_said(how)
         with closing(Passes(texts_of(paths), how, held, warn)) as data:
             if isinstance(held, str) and data.holdout is not None:
                 data.holdout.read()
             files = FileExamples(data, labels, self._loss, skip_bad=skip_bad)
-            self._begin(files, lambda: self._new_learner(len(labels.target), files))
+            self._begin(files, lambda: len(labels.target), warm=warm)
             self._said = {"reading": kept_reading(data.reading)}
             self._schema = data.reading.schema
         self._forget_columns()
@@ -237,8 +250,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         skip_bad: bool,
     ) -> Self:
         """Go on learning from files, once, with the columns of the first ones."""
-        how = self._as_said(how)
-        how = how if first else replace(how, schema=self._schema)
+        how = self._as_said(how) if first else self._as_before(how)
         with closing(Passes(texts_of(paths), how, None, warn)) as data:
             files = FileExamples(data, labels, self._loss, skip_bad=skip_bad)
             self._go_on(files, first=first, verbose=self.verbose)
@@ -255,15 +267,37 @@ class TruncatedGradient(HasColumns, RunSettings):
             counts=self.counts or how.counts,
         )
 
-    def _begin(self, data: Data, make: Callable[[], Learners]) -> None:
-        """Learn anew from the data."""
-        fitting = Fitting(make, verbose=self.verbose, passes=self.passes)
+    def _as_before(self, how: ReadOptions) -> ReadOptions:
+        """Return how to read files to go on with: as the first ones, with the same columns."""
+        if how == ReadOptions() and "reading" in self._said:
+            return as_before(self._said["reading"], how)
+        return replace(self._as_said(how), schema=self._schema)
+
+    @property
+    def _is_warm(self) -> bool:
+        """Whether `fit` goes on from what was learned before."""
+        return self.warm_start and hasattr(self, "_predictor")
+
+    def _begin(self, data: Data, classes: Callable[[], int], *, warm: bool) -> None:
+        """Go over the data, with a new learner unless it is ``warm``.
+
+        The number of ``classes`` is asked for when the first examples are there.
+        """
+
+        def made() -> Learners:
+            return restarted(self._learning(data)) if warm else self._new_learner(classes(), data)
+
+        fitting = Fitting(made, verbose=self.verbose, passes=self.passes)
         self.n_iter_ = fitting.fit(data, self)
         if fitting.learner is None:
             raise DataError(f"{data.name}: no examples to learn from")
-        self._predictor, self._said = fitting.learner, {}
-        self._feature_names = self._heaviest = None
-        self._cooled, self._n_examples = self.cooldown, fitting.examples
+        if not warm:
+            self._said, self._feature_names, self._cooled, self._n_examples = {}, None, 0, 0
+        self._predictor, self._heaviest = fitting.learner, None
+        self._cooled, self._n_examples = (
+            self._cooled + self.cooldown,
+            self._n_examples + fitting.examples,
+        )
 
     def _go_on(self, data: Data, *, first: bool, verbose: bool = False) -> None:
         """Learn from the data once, the first time with a new learner."""
@@ -280,9 +314,10 @@ class TruncatedGradient(HasColumns, RunSettings):
 
     def _learning(self, data: Data) -> Learners:
         """Return the learner, if it can go on learning from the data."""
-        found = self._fitted
-        if not isinstance(found, Learner | OneVsRest):
-            raise TypeError("a loaded model predicts and cannot go on learning: begin with fit")
+        if not isinstance(self._fitted, Learner | OneVsRest):
+            self._learn_on(self._fitted)
+        found = self._predictor
+        assert isinstance(found, Learner | OneVsRest)
         for name, then in self._made_of.items():
             now = getattr(self, name)
             if now is not then and now != then:
@@ -293,6 +328,22 @@ class TruncatedGradient(HasColumns, RunSettings):
         if isinstance(found, Learner):
             data.check(found)
         return found
+
+    def _learn_on(self, model: Models) -> None:
+        """Make a learner of a model that was loaded."""
+        self._made_of = {name: getattr(self, name) for name in options_of(LearnerSettings)}
+        before = self.t_
+        settings = make_learners(self, self._loss, self._classes).settings()
+        self._predictor = model.learner(settings)
+        if self._predictor.n_steps == 0:
+            warn(
+                "the model was saved without its state: learning goes on from its weights, and "
+                "each feature's learning rate begins anew",
+                stacklevel=2,
+            )
+        self._n_examples = int(self._said.get("examples", 0))
+        self.n_iter_, self._heaviest = int(self._said.get("passes", 1)), None
+        self._cooled = self._predictor.n_steps - before
 
     def _new_learner(self, classes: int, data: Data) -> Learners:
         """Make a learner, or one for each of several classes, that can learn from the data."""
@@ -321,20 +372,23 @@ class TruncatedGradient(HasColumns, RunSettings):
             for each in members_of(self._kept)
         ]
 
-    def _models(self) -> list[Model]:
+    def _models(self, *, state: bool = False) -> list[Model]:
         """Return the model of each class, or the only one, its features by name."""
-        kept, metadata = self._kept, self._metadata()
-        models = (
+        kept, metadata, learner = self._kept, self._metadata(), self._fitted
+        models = [
             replace(each, metadata=metadata)
             if isinstance(each, Model)
             else Model.of(each, metadata)
             for each in members_of(kept)
-        )
+        ]
+        if isinstance(learner, Learner | OneVsRest):
+            states = states_of(learner) if state else [None] * len(models)
+            models = [replace(m, state=its) for m, its in zip(models, states, strict=True)]
         return [*map(self._renamed, models)]
 
-    def _whole_model(self) -> Models:
-        """Return what a model file holds."""
-        models = self._models()
+    def _whole_model(self, *, state: bool = False) -> Models:
+        """Return what a model file holds; with the learner's ``state``, if that is wanted."""
+        models = self._models(state=state)
         return models[0] if len(models) == 1 else ClassModels(models)
 
     def _predicted_file(

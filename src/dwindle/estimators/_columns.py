@@ -82,6 +82,8 @@ class HasColumns(BaseEstimator, ABC):
             return batch, column_or_1d(y)
         if not reset and self._plain(X) and isinstance(y, np.ndarray) and y.ndim == 1:
             return Batch.from_csr(X), y
+        if not reset and not hasattr(self, "n_features_in_"):  # it was learned from a file
+            return self._examples(X), column_or_1d(y)
         x, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
         )
@@ -169,8 +171,18 @@ class HasColumns(BaseEstimator, ABC):
         """Name the features of a model that are numbers of columns, if names were given."""
         if self._feature_names is None or self._keys is not None:
             return model
-        names = self._feature_names[model.key.astype(np.int64)]
-        return replace(model, key=_keys_of(names), names=Text.of(list(names)))
+        names = self._feature_names
+
+        def named(key: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Text]:
+            own = names[key.astype(np.int64)]
+            return _keys_of(own), Text.of(list(own))
+
+        state = model.state
+        if state is not None:
+            ids, texts = named(state["cells"]["id"])
+            state = state | {"cells": state["cells"] | {"id": ids}, "names": texts}
+        key, text = named(model.key)
+        return replace(model, key=key, names=text, state=state)
 
     def _renamed_batch(self, batch: Batch) -> Batch:
         """Name the features of a batch that are numbers of columns, if names were given."""

@@ -29,6 +29,14 @@ def members_of(predictor: Predictor) -> list[Learner] | list[Model]:
     return [predictor]  # type: ignore[return-value]  # one of either
 
 
+def restarted(learner: Learners) -> Learners:
+    """Copy a learner, for passes over the data that are counted anew."""
+    copy = deepcopy(learner)
+    for member in copy.members if isinstance(copy, OneVsRest) else [copy]:
+        member.clock.set(**member.clock.state | {"passes": 0})
+    return copy
+
+
 class Fitting:
     """A learner on its way through the data; it is made when the first examples are there."""
 

@@ -85,6 +85,8 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
         -1 and 1, 0 and 1, or 1 and 2.
         """
         how = reading or ReadOptions()
+        if classes is None and self._is_warm:
+            classes = self.classes_
         labels = Labels() if classes is None else Labels.of(_plain(classes))
         if self.class_weight == BALANCED:
             if once_only(texts_of(paths)):

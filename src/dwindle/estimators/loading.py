@@ -1,26 +1,22 @@
-"""From a model file to an estimator that predicts."""
+"""From a model file to an estimator."""
 
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.labels import Labels
-from dwindle.engine.learner import Learner
-from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._base import Path
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
-from dwindle.model.classes import ClassModels, load_model
-from dwindle.runs.build import settings_of_learner
+from dwindle.model.classes import load_model
+from dwindle.runs.build import settings_of_model
 
 
 def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor:
-    """Load a model file as an estimator that predicts.
+    """Load a model file as an estimator, which predicts and can go on learning.
 
-    Its parameters are those it was trained with, so ``fit`` begins anew with the same.
+    Its parameters are those it was trained with. ``fit`` begins anew with the same; ``partial_fit``
+    goes on from the model: exactly, if it was saved with its state, else from its weights.
     """
     model = load_model(path)
-    settings, metadata, loss = model.settings, model.metadata, model.loss
-    n = len(model.members) if isinstance(model, ClassModels) else 1
-    made = [Learner.from_settings(settings) for _ in range(n)]
-    keywords = settings_of_learner(made[0] if n == 1 else OneVsRest(made))
+    metadata, loss, keywords = model.metadata, model.loss, settings_of_model(model)
     classes = metadata.get("classes")
     if classes is None and is_classification(loss):
         signs = {sign: label for label, sign in Labels.in_metadata(metadata).target.items()}

@@ -1,7 +1,8 @@
 """A sparse linear model and its file: a Parquet table that other tools open as it is.
 
 A model has a row for each feature kept, heaviest first: ``namespace``, ``feature``, ``id`` (its
-key) and ``weight``. The intercept, the settings and the rest of the metadata are JSON.
+key) and ``weight``. The intercept, the settings and the rest of the metadata are JSON. Features
+that are not all 1 have a ``scale``, the largest value that the adaptive update has seen of each.
 
 With the learner's state, its other features follow with weight 0, and a column for each field of
 its cells; so learning can go on from the file to the bit.
@@ -40,6 +41,8 @@ class Model:
 
     ``metadata`` is whatever else the file should say: the mapping of labels, counts, data files.
     ``state`` is the learner's, as `Learner.state` gives it, if learning is to go on to the bit.
+    Without, the ``scale`` of each feature, if it is known, keeps its weight from being taken for
+    one of small values.
     """
 
     key: NDArray[np.uint64]
@@ -49,6 +52,7 @@ class Model:
     settings: dict[str, Any]
     metadata: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] | None = field(default=None, repr=False)
+    scale: NDArray[np.float32] | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -66,7 +70,8 @@ class Model:
         settings, said = learner.settings(), dict(metadata or {})
         if learner.label_scale:
             said["label_moments"] = learner.label_scale.moments.tolist()
-        return cls(key[order], weight[order], names, intercept, settings, said)
+        features = key[order], weight[order], names, intercept
+        return cls(*features, settings, said, scale=_scales(learner, key[order]))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_cells"}
@@ -81,7 +86,9 @@ class Model:
 
     def heaviest(self, n: int | None) -> "Model":
         """Keep only the n heaviest features; None keeps all."""
-        return replace(self, key=self.key[:n], weight=self.weight[:n], names=self.names[:n])
+        scale = None if self.scale is None else self.scale[:n]
+        rows = {"key": self.key[:n], "weight": self.weight[:n], "names": self.names[:n]}
+        return replace(self, **rows, scale=scale)
 
     def learner(self, settings: Mapping[str, Any] | None = None) -> Learner:
         """Make a learner that goes on from this model, perhaps with other settings.
@@ -119,6 +126,8 @@ class Model:
         seen.observe(self.key)
         cells = {name: np.zeros(n, column.dtype) for name, column in state["cells"].items()}
         state["cells"] = cells | {"id": self.key, "weight": self.weight / unit}
+        if "scale" in cells and self.scale is not None:
+            state["cells"]["scale"] = self.scale
         state["intercept"]["weight"] = (self.intercept - scale.mean) / unit
         state |= {"names": self.names, "n_cells": n_cells_for(n), "peak": n, "seen": seen.packed()}
         learner = Learner.from_state(state)
@@ -223,6 +232,17 @@ def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDAr
     return order
 
 
+def _scales(learner: Learner, key: NDArray[np.uint64]) -> NDArray[np.float32] | None:
+    """Return the largest value seen of each feature, if the update knows it and not all are 1."""
+    cells = learner.table.cells
+    if "scale" not in cells.dtype.names:
+        return None
+    by_key = np.argsort(cells["key"])
+    place = by_key[np.searchsorted(cells["key"], key + np.uint64(1), sorter=by_key)]
+    scale: NDArray[np.float32] = cells["scale"][place]
+    return None if (scale == 1.0).all() else scale
+
+
 def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
     """Write the models of several classes as one table, with a column ``class``; return its size.
 
@@ -251,6 +271,11 @@ def _columns(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
         )
         columns["id"] = np.concatenate([model.key for model in models])
         columns["weight"] = np.concatenate([model.weight for model in models])
+        if any(model.scale is not None for model in models):
+            one = np.float32(1)
+            columns["scale"] = np.concatenate(
+                [np.full(len(m), one) if m.scale is None else m.scale for m in models]
+            )
         return columns, {}
     parts: list[dict[str, NDArray[Any]]] = []
     names, said = [], []
@@ -291,6 +316,7 @@ def _models(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
     rows = about.get("rows", kept)
     states = about.get("state", [None] * len(kept))
     fields = [name for name in table.column_names if name.startswith(CELL)]
+    scale = numbers(table["scale"]) if "scale" in table.column_names else None
     cells = {name.removeprefix(CELL): numbers(table[name]) for name in fields} | {"id": key}
     models = []
     for begin, n, n_rows, intercept, rest in zip(
@@ -301,7 +327,9 @@ def _models(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
         if rest is not None:
             its_cells = {name: cell[all_rows] for name, cell in cells.items()}
             state = rest | {"cells": its_cells, "names": names[all_rows]}
-        models.append(Model(key[at], weight[at], names[at], float(intercept), *made_with, state))
+        features = key[at], weight[at], names[at], float(intercept)
+        its_scale = None if scale is None else scale[at]
+        models.append(Model(*features, *made_with, state, its_scale))
     return models
 
 

@@ -10,6 +10,8 @@ from dwindle.algorithm.shrinkage import is_truncation
 from dwindle.algorithm.updates import Adaptive, Centred
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.model.classes import ClassModels
+from dwindle.model.model import Model
 
 # What several classes need where nothing is said: an example is of one class, so most slopes are
 # small, and a step must not be. docs/several-classes.md measures these.
@@ -47,6 +49,14 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
         changed |= {name: v for name, v in SEVERAL.items() if getattr(settings, name) is None}
     settings = replace(settings, **changed)
     return OneVsRest([make_learner(settings, loss) for _ in range(classes)])
+
+
+def settings_of_model(model: Model | ClassModels) -> dict[str, Any]:
+    """Name the settings that a model was learned with, those that are not the default."""
+    one = Learner.from_settings(model.settings)
+    return settings_of_learner(
+        one if isinstance(model, Model) else OneVsRest([one] * len(model.members))
+    )
 
 
 def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:

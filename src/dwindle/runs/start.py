@@ -12,7 +12,7 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import Model
-from dwindle.runs.build import settings_of_learner
+from dwindle.runs.build import settings_of_learner, settings_of_model
 from dwindle.runs.settings import TrainSettings, complete
 
 # Settings that must be as they were when a run is resumed.
@@ -64,9 +64,7 @@ def continued(
     """
     if given is None:
         given = {*_changed(settings, options_of(LearnerSettings)), *_changed_reading(settings)}
-    one = Learner.from_settings(model.settings)
-    like = one if isinstance(model, Model) else OneVsRest([one] * len(model.members))
-    settings = complete(settings, settings_of_learner(like), given)
+    settings = complete(settings, settings_of_model(model), given)
     return replace(settings, reading=_reading(settings.reading, path, model, given))
 
 
