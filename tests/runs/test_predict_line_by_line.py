@@ -65,6 +65,17 @@ def test_rows_of_csv_are_answered_too_whole_rows_only(tmp_path, pipe, rows):
     assert np.array_equal(numbers([*found, *answers]), whole)
 
 
+def test_the_header_and_a_row_that_come_at_once_are_enough(tmp_path, pipe):
+    (tmp_path / "a.csv").write_text(HEADER + "".join(CELLS))
+    dwindle("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-q", "--label-column", "y")
+    path, file = pipe
+    answers = predict(tmp_path / "m", [path])  # its first line tells the format
+    file.write((HEADER + CELLS[0]).encode())
+    assert len(next(answers).prediction) == 1
+    file.close()
+    assert list(answers) == []
+
+
 def test_a_bad_row_has_the_number_of_its_line_however_it_came(tmp_path, pipe):
     (tmp_path / "a.csv").write_text(HEADER + "".join(CELLS))
     dwindle("train", tmp_path / "a.csv", "-m", tmp_path / "m", "-q", "--label-column", "y")

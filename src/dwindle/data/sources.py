@@ -100,10 +100,10 @@ def opened(path: str) -> Iterator[Opened]:
         raw: Any = sys.stdin.buffer
         if path != STDIN:
             raw = stack.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
-        head = first_bytes(raw)
-        whole = _put_back(head, raw)
+        head, clock = first_bytes(raw), arriving(raw)
+        whole = _put_back(head, raw, waits=clock is None)
         file = stack.enter_context(closing(decompressed(head, whole)))
-        clock = arriving(raw) if file is whole else None
+        clock = clock if file is whole else None
         yield Opened(path, "stdin" if path == STDIN else path, file, whole.tell, clock)
 
 
@@ -114,22 +114,22 @@ def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:
     if name is not None:
         return named(name), source
     line = source.file.readline()
-    file = cast("BinaryIO", _put_back(line, source.file))
+    file = cast("BinaryIO", _put_back(line, source.file, waits=source.clock is None))
     return by_first_line(line, source.path), source._replace(file=file)
 
 
-def _put_back(head: bytes, file: BinaryIO) -> io.BufferedReader:
-    return io.BufferedReader(_Joined(head, file), PEEK)
+def _put_back(head: bytes, file: BinaryIO, *, waits: bool) -> io.BufferedReader:
+    return io.BufferedReader(_Joined(head, file, waits=waits), PEEK)
 
 
 class _Joined(io.RawIOBase):
     """Bytes already read, followed by the rest of their file; it can `tell` in a pipe too.
 
-    A read waits only for the first byte: of a pipe it returns what is there.
+    Unless it ``waits`` to fill the buffer, a read returns what is there, at least a byte.
     """
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head, self._rest = head, rest
+    def __init__(self, head: bytes, rest: BinaryIO, *, waits: bool) -> None:
+        self._head, self._rest, self._waits = head, cast("io.BufferedReader", rest), waits
         self._done = 0
 
     def readable(self) -> bool:
@@ -140,8 +140,12 @@ class _Joined(io.RawIOBase):
         if n:
             buffer[:n] = self._head[:n]
             self._head = self._head[n:]
-        else:
-            n = cast("io.BufferedReader", self._rest).readinto1(buffer)
+        elif self._waits:
+            n = self._rest.readinto(buffer)
+        else:  # not by readinto1, which reads on though it holds some bytes
+            some = self._rest.read1(len(buffer))
+            n = len(some)
+            buffer[:n] = some
         self._done += n
         return n
 

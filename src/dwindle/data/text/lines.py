@@ -103,9 +103,14 @@ def _fill(
 
     Of a pipe, read until nothing more comes, at least a byte.
     """
-    read, more = (file.readinto, None) if clock is None else (file.readinto1, clock())
+    more = None if clock is None else clock()
     while at < len(buffer):
-        n = read(buffer[at:].data)
+        if more is None:
+            n = file.readinto(buffer[at:].data)
+        else:
+            some = np.frombuffer(file.read1(len(buffer) - at), np.uint8)
+            n = len(some)
+            buffer[at : at + n] = some
         at += n
         if not n or (more is not None and not more()):
             break
