@@ -2,6 +2,7 @@
 
 import csv as python_csv
 import io
+import itertools
 
 import pytest
 from hypothesis import example, given
@@ -139,7 +140,30 @@ def test_a_column_is_what_its_first_cells_are_even_if_these_come_late(monkeypatc
 def test_newlines_and_delimiters_may_stand_in_quotes():
     parsed = only(read('y;text\n1;"a;b\nc"\n-1;d\n', delimiter=";"))
     assert list(parsed.batch.names) == ["text=a;b\nc", "text=d"]
-    assert parsed.line.tolist() == [2, 3]
+    assert parsed.line.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("block", [40, 64, 1 << 20])
+def test_newlines_in_quotes_count_as_lines(monkeypatch, block):
+    monkeypatch.setattr(csv, "BLOCK", block)
+    rows = [
+        '1,"a\nb",x',
+        "1,c,x",
+        '1,"d\n\n",x',
+        "1,2",
+        '0,"e\nf"',
+        "1,g,x",
+        '1,"\n",x',
+        "1",
+        "1,h,x",
+        "0,1",
+    ]
+    parts = read("y,text,u\n" + "\n".join(rows) + "\n")
+    starts = list(itertools.accumulate((1 + row.count("\n") for row in rows[:-1]), initial=2))
+    good = [at for at, row in zip(starts, rows, strict=True) if row.endswith("x")]
+    assert [int(line) for parsed in parts for line in parsed.line] == good
+    bad = [fault.line for parsed in parts for fault in parsed.bad]
+    assert bad == [at for at, row in zip(starts, rows, strict=True) if not row.endswith("x")]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name():

@@ -115,7 +115,9 @@ def wide(rows, label_column, weight_column=None, lines=None, **options):
 def csv(text, label_column, weight_column=None, delimiter=",", **options):
     """The examples of a text without faults in its form."""
     header, *rows = python_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows = [(line, row) for line, row in enumerate(rows, 2) if any(row)]
+    heights = (1 + sum(cell.count("\n") for cell in row) for row in rows[:-1])
+    starts = itertools.accumulate(heights, initial=2)
+    rows = [(line, row) for line, row in zip(starts, rows, strict=False) if any(row)]
     kinds = {}
     for c, name in enumerate(header):
         cells = [row[c] for _, row in rows if not is_missing(row[c])]

@@ -22,6 +22,7 @@ from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
 
 BLOCK = 1 << 22  # bytes read at a time; no row may be longer
+NEWLINE = ord("\n")
 OTHER_DELIMITERS = ";\t|,"
 
 
@@ -35,7 +36,7 @@ def batches(
     r"""Read a CSV file, some 4 MB at a time; `wide` says what features a column becomes.
 
     An empty cell is a missing value. A row with only empty cells is a blank line, and skipped. The
-    header is line 1; line numbers are right if there are no newlines inside quotes.
+    header is line 1; newlines inside quotes count, except in columns that are not read.
 
     >>> from io import BytesIO
     >>> file = BytesIO(b"y,price,color\n1,3.5,red\n-1,,blue\n")
@@ -61,9 +62,9 @@ def batches(
             due = [fault for fault in bad if fault.line <= last]
             bad = bad[len(due) :]
             yield parsed._replace(bad=sorted(parsed.bad + due, key=lambda fault: fault.line))
-    if rows.skipped:
+    if bad := rows.rest():
         nothing = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(wide.wanted), wide.wanted)
-        yield wide.read(nothing)._replace(bad=list(rows.skipped))
+        yield wide.read(nothing)._replace(bad=bad)
 
 
 def _header(
@@ -101,43 +102,74 @@ def _header(
 
 
 class _RowNumbers:
-    """Line numbers of rows, counting those with too few or too many cells, which Arrow skips."""
+    """Line numbers of rows, counting those with too few or too many cells, which Arrow skips.
+
+    Rows are counted first, and then the newlines inside the cells of those before.
+    """
 
     def __init__(self, source: str, first: int) -> None:
         self.source = source
-        self.skipped: list[BadLine] = []
+        self._skipped: list[tuple[BadLine, int]] = []  # by row, with its newlines
         self._first, self._before = first, first - 1
+        self._newlines = 0  # in cells of the rows before
 
     def skip(self, row: Any) -> str:
         """Remember a row that has too few or too many cells."""
         cells = f"{row.actual_columns} in {quoted(row.text.encode())}"
         advice = "write one for each column, in quotes if it holds the delimiter"
-        if "\n" in row.text:
+        newlines = row.text.count("\n")
+        if newlines:
             advice = "is a quote not closed?"
         message = f"expected {row.expected_columns} cells, got {cells}: {advice}"
-        self.skipped.append(BadLine(self.source, row.number + self._before, message))
+        fault = BadLine(self.source, row.number + self._before, message)
+        self._skipped.append((fault, newlines))
         return "skip"
 
     def restart(self) -> None:
         """Go on with a reader that counts from 1 again."""
-        self._before = max([self._first - 1, *(fault.line for fault in self.skipped)])
+        self._before = max([self._first - 1, *(fault.line for fault, _ in self._skipped)])
 
     def next(
         self, table: pa.RecordBatch
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[BadLine]]:
         """Return the line numbers of the next table, which rows are blank, and the rows skipped."""
-        n = table.num_rows
-        every = np.arange(self._first, self._first + n + len(self.skipped))
-        line = np.setdiff1d(every, [fault.line for fault in self.skipped], assume_unique=True)[:n]
+        n, first = table.num_rows, self._first
+        every = np.arange(first, first + n + len(self._skipped))
+        skipped = [fault.line for fault, _ in self._skipped]
+        row = np.setdiff1d(every, skipped, assume_unique=True)[:n]
         if n:
-            self._first = int(line[-1]) + 1
-        due = [fault for fault in self.skipped if fault.line < self._first]
-        del self.skipped[: len(due)]
+            self._first = int(row[-1]) + 1
+        due = [each for each in self._skipped if each[0].line < self._first]
+        del self._skipped[: len(due)]
+        newlines = np.zeros(self._first - first, np.int64)
+        newlines[row - first] = sum(map(_newlines, table.columns))
+        for fault, count in due:
+            newlines[fault.line - first] = count
+        line = np.arange(first, self._first) + self._newlines + np.cumsum(newlines) - newlines
+        self._newlines += int(newlines.sum())
+        bad = [fault._replace(line=int(line[fault.line - first])) for fault, _ in due]
         blank = np.ones(n, np.bool_)
         for column in table.columns:
             if blank.any():
                 blank &= pc.equal(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
-        return line, blank, due
+        return line[row - first], blank, bad
+
+    def rest(self) -> list[BadLine]:
+        """Return the rows that were skipped after the last table."""
+        bad = []
+        for fault, count in self._skipped:
+            bad.append(fault._replace(line=fault.line + self._newlines))
+            self._newlines += count
+        return bad
+
+
+def _newlines(column: pa.StringArray) -> NDArray[np.int64] | int:
+    """Count the newlines in each cell."""
+    text = column.buffers()[2]
+    if text is None or not (np.frombuffer(text, np.uint8) == NEWLINE).any():
+        return 0
+    found: NDArray[np.int64] = pc.count_substring(column, "\n").to_numpy(zero_copy_only=False)
+    return found
 
 
 def _tables(
