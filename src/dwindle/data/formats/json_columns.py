@@ -78,7 +78,7 @@ class FlatLines:
         if len(types) == 1:
             try:
                 return pa.array(values)
-            except pa.ArrowException:  # lists of numbers and strings
+            except (pa.ArrowException, OverflowError):  # lists of numbers and strings
                 pass
         if types <= {list, str}:
             return pa.array([_strings(value, name, i, wrong) for i, value in enumerate(values)])
