@@ -180,5 +180,7 @@ def test_the_state_changes_nothing_but_the_file_s_size(data, tmp_path):
         assert (bits(tmp_path / "plain"), len(plain)) == (bits(tmp_path / "whole"), len(whole))
         assert plain.metadata == whole.metadata
         assert len(whole.learner()) > 30
+        shown = [dwindle("inspect", tmp_path / name).stdout for name in ("plain", "whole")]
+        assert [b"--start-from goes on exactly" in text for text in shown] == [False, True]
         said = [dwindle("predict", tmp_path / name, data).stdout for name in ("plain", "whole")]
         assert said[0] == said[1]
