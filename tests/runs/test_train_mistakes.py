@@ -130,7 +130,15 @@ def test_bad_usage_exits_with_2(data, tmp_path):
 
 def test_a_run_whose_weights_ran_away_leaves_no_model(tmp_path):
     (tmp_path / "a.vw").write_text("1 | x\n")
-    args = ("--loss", "squared", "--update", "plain", "--learning-rate", "1e308")
+    args = (
+        "--loss",
+        "squared",
+        "--update",
+        "plain",
+        "--learning-rate",
+        "1e308",
+        "--no-standardize",
+    )
     done = dwindle("train", tmp_path / "a.vw", "-m", tmp_path / "m", *args, check=False)
     assert done.returncode == 1
     assert b"no longer finite" in done.stderr

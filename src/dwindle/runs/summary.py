@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures
 
+FEW = 20  # examples, which say nothing
 WORSE = 1.01  # times the loss of the best constant, which is known only in hindsight
 
 
@@ -50,4 +51,4 @@ def is_worse(last: Figures, best: Best, constant: float) -> bool:
     """
     if best.number:
         return best.loss > WORSE * best.constant_loss
-    return last.late_loss > WORSE * constant
+    return last.examples >= FEW and last.late_loss > WORSE * constant
