@@ -25,6 +25,7 @@ COMMANDS = {
     "convert": "Write data as Arrow, svmlight or VW text.",
     "generate": "Write examples of a task whose answer is known.",
     "demo": "The paper's experiment in small, on data that is already here.",
+    "warm-up": "Compile what most runs need, so that the first one need not wait.",
 }
 
 
@@ -39,7 +40,7 @@ class Commands(click.Group):
         """Import the module of that name and return its ``command``."""
         if name not in COMMANDS:
             return None
-        command = import_module(f"dwindle.cli.{name}").command
+        command = import_module(f"dwindle.cli.{name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -6,6 +6,8 @@ Helpers, and the bodies of generics, are called by kernels only. Without that wo
 takes half the time and memory.
 """
 
+import functools
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,7 @@ from numba.core.typed_passes import AnnotateTypes, NativeLowering
 from dwindle.jit.interpreted import JIT
 
 _dynfunc: Any = numba._dynfunc  # noqa: SLF001  (Numba has no public way)
+_NUMBERS = (types.Number, types.Boolean, types.Literal)
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba begins the names of functions' globals in LLVM code
 
 
@@ -84,7 +87,51 @@ class _LinkParts(LoweringPass):
         return True
 
 
-class PartCompiler(CompilerBase):
+class _Typing:
+    """Numba's typing context, which here remembers what operators on numbers return.
+
+    Numba asks some ten candidates for each operator of each expression, again and again.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._known: dict[Any, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, args: Any, keywords: Any) -> Any:
+        """Return the signature of a call."""
+        if keywords or not all(isinstance(each, _NUMBERS) for each in args):
+            return self._context.resolve_function_type(function, args, keywords)
+        call = function, tuple(args)
+        if call not in self._known:
+            found = self._context.resolve_function_type(function, args, keywords)
+            if not isinstance(function, types.Function) or found is None:
+                return found
+            self._known[call] = found
+        return self._known[call]
+
+
+_typing = functools.cache(_Typing)
+
+
+class _Compiler(CompilerBase):
+    def __init__(self, typing_context: Any, *args: Any) -> None:
+        super().__init__(_typing(typing_context), *args)
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile without looking for garbage, of which there is little."""
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(function)
+        finally:
+            if was_enabled:
+                gc.enable()
+
+
+class PartCompiler(_Compiler):
     """Numba's compiler for what only kernels call."""
 
     def define_pipelines(self) -> list[Any]:
@@ -96,7 +143,7 @@ class PartCompiler(CompilerBase):
         return [passes]
 
 
-class KernelCompiler(CompilerBase):
+class KernelCompiler(_Compiler):
     """Numba's compiler for what Python calls."""
 
     def define_pipelines(self) -> list[Any]:
