@@ -134,6 +134,19 @@ def test_several_classes_go_on_day_by_day(tmp_path):
     assert done.stderr == "dwindle: m: was trained with other classes: a, b, c\n"
 
 
+@pytest.mark.parametrize("state", [True, False])
+def test_a_regression_goes_on_in_the_unit_of_its_labels(tmp_path, state):
+    rows = [f"{1000 + 7 * (i % 13) + 3 * (i % 5)} | a:{i % 13} b:{i % 5}\n" for i in range(600)]
+    for name, part in (("a", rows[:350]), ("b", rows[350:]), ("both", rows)):
+        (tmp_path / f"{name}.vw").write_text("".join(part))
+    dwindle("train", "both.vw", "-m", "whole", "-q", cwd=tmp_path)
+    dwindle("train", "a.vw", "-m", "m", "-q", *(["--save-state"] if state else []), cwd=tmp_path)
+    args = ("train", "b.vw", "--start-from", "m", "-m", "n", "--json")
+    summary = json.loads(dwindle(*args, cwd=tmp_path).stdout.splitlines()[-1])
+    assert summary["loss"] < 0.2 * summary["best_constant_loss"]
+    assert (bits(tmp_path / "n") == bits(tmp_path / "whole")) is state
+
+
 def test_a_model_of_sums_cannot_go_on_without_them(days):
     dwindle("train", "monday.vw", "-m", "m", "--update", "ftrl", "-q", cwd=days)
     with pytest.raises(
