@@ -177,7 +177,7 @@ def test_tables_that_need_no_parsing_are_not_cached(tmp_path):
         "train(['a.parquet'], 'm', TrainSettings(passes=3))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
-    assert Model.load(tmp_path / "m").metadata["examples"] == 300
+    assert Model.load(tmp_path / "m").metadata["examples"] == 100
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ class LearnerSettings:
     pass_decay: float | None = option(
         None,
         "Multiply the learning rate by this after each pass.",
-        default_text="1; 0.5 if adaptive with several classes",
+        default_text="1; 0.5 to 1 if adaptive with several classes",
     )
     intercept: bool = option(True, "Learn a constant term, which is never shrunk.", kind=bool)
     normalize: bool = option(

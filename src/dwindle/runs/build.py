@@ -15,7 +15,8 @@ from dwindle.model.model import Model
 
 # What several classes need where nothing is said: an example is of one class, so most slopes are
 # small, and a step must not be. docs/several-classes.md measures these.
-SEVERAL = {"learning_rate": 1.6, "beta": 0.02, "pass_decay": 0.5}
+SEVERAL = {"learning_rate": 1.6, "beta": 0.02}
+LAST_PASS = 1 / 16  # of the learning rate is left in the last of many passes
 
 
 def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner:
@@ -46,9 +47,16 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
     if settings.max_live is not None:
         changed["max_live"] = settings.max_live // classes
     if settings.update == "adaptive" and not isinstance(settings.learning_rate, Schedule):
-        changed |= {name: v for name, v in SEVERAL.items() if getattr(settings, name) is None}
+        usual = SEVERAL | {"pass_decay": _pass_decay(getattr(settings, "passes", 1))}
+        changed |= {name: v for name, v in usual.items() if getattr(settings, name) is None}
     settings = replace(settings, **changed)
     return OneVsRest([make_learner(settings, loss) for _ in range(classes)])
+
+
+def _pass_decay(passes: int) -> float:
+    """Halve the learning rate after each pass or, if there are many, let it fall more slowly."""
+    slowly: float = LAST_PASS ** (1 / max(passes - 1, 1))
+    return max(0.5, slowly)
 
 
 def settings_of_model(model: Model | ClassModels) -> dict[str, Any]:
