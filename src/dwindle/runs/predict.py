@@ -23,6 +23,7 @@ from dwindle.runs.metrics import HALF, check_threshold, is_positive
 from dwindle.runs.observer import Observer
 
 UNASKED = " (--allow-unknown goes on all the same)"
+LOOKED_AT = 20_000  # features, to find one that the model knows
 EXPECTED = 10  # features that a model should know before it is said that it knows none
 PARSERS = 2  # threads, also on two cores: to predict is little work next to parsing
 Scores = NDArray[Any]  # numbers; labels may be text
@@ -93,7 +94,8 @@ def check_known(model: Model | ClassModels, parsed: Parsed, *, ask: bool = False
     Of the features that it saw in training, a model keeps some: so many are expected of the
     distinct ones here. With ``ask`` the user is told how to go on.
     """
-    seen, known, distinct = model.metadata.get("seen"), model.key, np.unique(parsed.batch.key)
+    seen, known = model.metadata.get("seen"), model.key
+    distinct = np.unique(parsed.batch.key[:LOOKED_AT])
     if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(known) < EXPECTED * seen:
         return
     if not np.isin(distinct, known).any():
