@@ -22,6 +22,17 @@ def t1(v, alpha, theta=math.inf):
     return v
 
 
+class ElasticNet:
+    """Beyond the paper: what is left of v after alpha of the flow dv/dt = -g sgn(v) - l2 v."""
+
+    def __init__(self, gravity, l2):
+        self.gravity, self.l2 = gravity, l2
+
+    def __call__(self, v, alpha):
+        kept = math.exp(-self.l2 * alpha)
+        return math.copysign(max(0.0, abs(v) * kept - self.gravity / self.l2 * (1 - kept)), v)
+
+
 def t0(v, _alpha, theta):
     """Coefficient rounding's T0, section 3.1."""
     return 0.0 if abs(v) <= theta else v
@@ -44,6 +55,10 @@ class Plain:
 
     def pull(self, name):
         """How far a pull of 1 moves w."""
+        return 1.0
+
+    def scale(self, name):
+        """The unit in which an L2 penalty sees w."""
         return 1.0
 
     def stride(self, name, gradient):
@@ -69,28 +84,31 @@ class Adaptive(Plain):
 
     def __init__(self, beta):
         self.beta = beta
-        self.energy, self.scale = {}, {}
+        self.energy, self.largest = {}, {}
+
+    def scale(self, name):
+        return self.largest.get(name, 1.0)
 
     def arrive(self, weights, name, x):
-        old, new = self.scale.get(name, 0.0), float(np.float32(max(abs(x), TINY)))
+        old, new = self.largest.get(name, 0.0), float(np.float32(max(abs(x), TINY)))
         if new > old:
             weights[name] = weights.get(name, 0.0) * (old / new)
             self.energy[name] = float(np.float32(self.energy.get(name, 0.0) * (old / new) ** 2))
-            self.scale[name] = new
+            self.largest[name] = new
 
     def squared(self, name, x):
-        return (x / self.scale[name]) ** 2
+        return (x / self.largest[name]) ** 2
 
     def pull(self, name):
-        return 1.0 / ((self.beta + math.sqrt(self.energy[name])) * self.scale[name])
+        return 1.0 / ((self.beta + math.sqrt(self.energy[name])) * self.largest[name])
 
     def stride(self, name, gradient):
-        g = gradient / self.scale[name]
+        g = gradient / self.largest[name]
         self.energy[name] = float(np.float32(self.energy[name] + g * g))
-        return g / ((self.beta + math.sqrt(self.energy[name])) * self.scale[name])
+        return g / ((self.beta + math.sqrt(self.energy[name])) * self.largest[name])
 
     def forget(self, name):
-        del self.energy[name], self.scale[name]
+        del self.energy[name], self.largest[name]
 
 
 class Centred(Adaptive):
@@ -118,13 +136,13 @@ class Centred(Adaptive):
         return super().squared(name, x) if x != 0 else 0.0
 
     def pull(self, name):
-        return super().pull(name) if name in self.scale else 0.0  # its weight is 0
+        return super().pull(name) if name in self.largest else 0.0  # its weight is 0
 
     def stride(self, name, gradient):
         return super().stride(name, gradient) if gradient != 0 else 0.0
 
     def forget(self, name):
-        for known in (self.total, self.seen, self.energy, self.scale):
+        for known in (self.total, self.seen, self.energy, self.largest):
             known.pop(name, None)
 
 
@@ -184,7 +202,9 @@ def learn(
     def pull_all():
         if pulls[step] is not None:
             for name in weights.keys() - {INTERCEPT}:
-                weights[name] = shrink(weights[name], pulls[step] * update.pull(name))
+                unit = update.scale(name) if isinstance(shrink, ElasticNet) else 1.0
+                pull = pulls[step] * update.pull(name)
+                weights[name] = shrink(weights[name] * unit, pull * unit) / unit
 
     for features, label, importance in examples:
         entries = [*features, (INTERCEPT, 1.0)] if intercept else list(features)
@@ -234,23 +254,24 @@ def learn(
         yield p, dict(weights)
 
 
-def averaged(examples, rates, slope, gravity, beta, *, proximal):
+def averaged(examples, rates, slope, gravity, beta, *, proximal, l2=0.0):
     """Beyond the paper: yield (prediction, weights) of FTRL-Proximal, or of dual averaging.
 
     Weights come from what the gradients add up to, z, and from their squares, n. ``gravity`` is the
-    L1 penalty, of the whole for FTRL-Proximal, of each step for dual averaging. As in the cells, n
+    L1 penalty, and ``l2`` the L2 penalty, of the whole for FTRL-Proximal, of each step for dual averaging. As in the cells, n
     is kept in single precision, and so is FTRL's weight.
     """
     z, n = {}, {}
-    pulled = 0.0
+    pulled = clock = 0.0
 
     def weight(name, rate):
         v = t1(z[name], rate * gravity if proximal else pulled)
-        w = v / (beta + math.sqrt(n[name]))
+        w = v / (beta + math.sqrt(n[name]) + l2 * (rate if proximal else clock))
         return float(np.float32(w)) if proximal else w
 
     for rate, (features, label) in zip(rates, examples, strict=True):
         pulled += rate * gravity
+        clock += rate
         for name, _ in features:
             z.setdefault(name, 0.0)
             n.setdefault(name, 0.0)

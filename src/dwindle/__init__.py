@@ -18,7 +18,13 @@ if TYPE_CHECKING:
         Squared,
     )
     from dwindle.algorithm.schedules import Schedule
-    from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
+    from dwindle.algorithm.shrinkage import (
+        ElasticNet,
+        NoShrinkage,
+        Rounding,
+        Subgradient,
+        Truncation,
+    )
     from dwindle.algorithm.updates import Adaptive, Averaged, Centred, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.data.frames import batch_of
@@ -52,7 +58,7 @@ _HOMES = {
         *("ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson", "Quantile", "Squared"),
     ),
     "algorithm.schedules": ("Schedule",),
-    "algorithm.shrinkage": ("NoShrinkage", "Rounding", "Subgradient", "Truncation"),
+    "algorithm.shrinkage": ("ElasticNet", "NoShrinkage", "Rounding", "Subgradient", "Truncation"),
     "algorithm.updates": ("Adaptive", "Averaged", "Centred", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
     "data.frames": ("batch_of",),
@@ -90,6 +96,7 @@ __all__ = [
     "ClippedSquared",
     "DataError",
     "DivergedError",
+    "ElasticNet",
     "Explanation",
     "Grid",
     "Hinge",

@@ -15,6 +15,7 @@ from dwindle import (
     RDA,
     Adaptive,
     Batch,
+    ElasticNet,
     Learner,
     Logistic,
     NoShrinkage,
@@ -36,29 +37,30 @@ seeds = st.integers(0, 2**32 - 1)
 GRAVITY, RATE = 0.05, 0.1
 
 
-def learner_of(loss, update, gravity=GRAVITY):
-    return Learner(loss, Truncation(gravity), update, RATE, intercept=False)
+def learner_of(loss, update, gravity=GRAVITY, l2=0.0):
+    shrinkage = ElasticNet(l2, gravity) if l2 else Truncation(gravity)
+    return Learner(loss, shrinkage, update, RATE, intercept=False)
 
 
-def eager(examples, loss, update):
+def eager(examples, loss, update, l2=0.0):
     return reference.averaged(
         examples, [RATE] * len(examples), loss.slope, GRAVITY, update.beta,
-        proximal=isinstance(update, FTRL),
+        proximal=isinstance(update, FTRL), l2=l2,
     )  # fmt: skip
 
 
 @losses
 @updates
-@given(seed=seeds)
+@given(seed=seeds, l2=st.sampled_from([0.0, 0.7]))
 @settings(max_examples=10)
-def test_every_prediction_and_weight_is_the_reference_s(loss, update, seed):
+def test_every_prediction_and_weight_is_the_reference_s(loss, update, seed, l2):
     examples = [
         (list(dict(features).items()), label, 1.0)  # no name twice
         for features, label, importance in stream(seed, loss.labels)
         if importance
     ]
-    learner = learner_of(loss.loss, update)
-    known = eager([(features, label) for features, label, _ in examples], loss, update)
+    learner = learner_of(loss.loss, update, l2=l2)
+    known = eager([(features, label) for features, label, _ in examples], loss, update, l2)
     for example, (p, weights) in zip(examples, known, strict=True):
         assert learner.learn(batch_of([example]))[0] == pytest.approx(p, rel=1e-5, abs=1e-9)
         ours = learner.weights()

@@ -35,7 +35,10 @@ def test_the_keywords_are_the_options_of_the_command_line():
 
 REFUSED = [
     ({"loss": "log"}, "loss must be one of auto, logistic, .*, got 'log'"),
-    ({"shrinkage": "l1"}, "shrinkage must be one of truncation, rounding, subgradient, none, got"),
+    (
+        {"shrinkage": "l1"},
+        "shrinkage must be one of truncation, elastic-net, rounding, subgradient, none, got",
+    ),
     ({"shrinkage": "rounding"}, "shrinkage rounding needs a threshold"),
     (
         {"update": "adam"},

@@ -109,6 +109,8 @@ SHRINKAGES = [
     ),
     (dwindle.Subgradient(gravity=0.0371), reference.subgradient),
     (dwindle.Subgradient(gravity=0.0371, truncate_every=3), reference.subgradient),
+    (dwindle.ElasticNet(l2=0.23, gravity=0.0371), reference.ElasticNet(0.0371, 0.23)),
+    (dwindle.ElasticNet(l2=0.23, truncate_every=3), reference.ElasticNet(0.0, 0.23)),
 ]
 
 UPDATES = [
@@ -150,9 +152,14 @@ def rates_of(schedule, n, passes_before):
 
 
 def pulls_of(shrinkage, rates):
-    """eta_i g_i with g_i = K g if i/K is an integer, and None where step i pulls nothing."""
+    """eta_i g_i with g_i = K g if i/K is an integer, and None where step i pulls nothing.
+
+    The elastic net has its gravity in its own formula.
+    """
+    elastic = isinstance(shrinkage, dwindle.ElasticNet)
+    gravity = 1.0 if elastic else getattr(shrinkage, "gravity", 0.0)
     return [
-        rate * shrinkage.truncate_every * getattr(shrinkage, "gravity", 0.0)
+        rate * shrinkage.truncate_every * gravity
         if (i + 1) % shrinkage.truncate_every == 0
         else None
         for i, rate in enumerate(rates)

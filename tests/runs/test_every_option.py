@@ -19,6 +19,7 @@ WITH = {
     "threshold": ("--gravity 0.01", "0.25"),
     "beta": ("--update ftrl", "0.5"),
     "gravity": ("", "0.01"),
+    "l2": ("--gravity 0.01", "0.001"),
     "truncate_every": ("--gravity 0.01", "7"),
     "learning_rate": ("", "0.05"),
     "power_t": ("", "0.5"),
@@ -75,7 +76,10 @@ def test_a_setting_that_is_given_is_in_the_model(data, tmp_path, name):
     [
         ("--loss logistic --tau 0.9", "tau is a setting of loss quantile, not of logistic"),
         ("--tau 0.9", "tau is a setting of loss quantile, not of auto"),
-        ("--shrinkage none --gravity 1", "gravity is a setting of shrinkage truncation or subgr"),
+        (
+            "--shrinkage none --gravity 1",
+            "gravity is a setting of shrinkage truncation or elastic-net or",
+        ),
         (
             "--update plain --beta 1",
             "beta is a setting of update adaptive or centred or ftrl or rda",

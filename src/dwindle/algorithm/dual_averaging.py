@@ -10,7 +10,13 @@ import numpy as np
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Shrinkage, has_threshold, is_truncation, shrink
+from dwindle.algorithm.shrinkage import (
+    ElasticNet,
+    Shrinkage,
+    has_threshold,
+    is_truncation,
+    shrink_mean,
+)
 from dwindle.algorithm.updates import check_beta, weight_at
 
 OFTEN = 10  # the most times seen that count in what a feature is worth
@@ -25,8 +31,8 @@ _CELL = np.dtype(
 def _check(name: str, beta: float, shrinkage: Shrinkage) -> None:
     """Refuse all but T1, which is how the averaged gradients are pulled."""
     check_beta(beta)
-    if not is_truncation(shrinkage):
-        raise SettingError(f"{name} knows only Truncation, got {shrinkage}")
+    if not (is_truncation(shrinkage) or isinstance(shrinkage, ElasticNet)):
+        raise SettingError(f"{name} knows only Truncation and ElasticNet, got {shrinkage}")
     if has_threshold(shrinkage):
         raise SettingError(f"{name} has no threshold, got {shrinkage}")
 
@@ -50,7 +56,7 @@ class FTRL(NamedTuple):
         return _CELL
 
     def weight_at(self, shrinkage: Any, cell: Any, _now: float, size: float) -> float:
-        w = shrink(shrinkage, cell.z, 1.0, size) / (self.beta + np.sqrt(np.float64(cell.energy)))
+        w = shrink_mean(shrinkage, cell.z, 1.0, size, self.beta + np.sqrt(np.float64(cell.energy)))
         return np.float64(np.float32(w))  # rounded as the cell stores it
 
     def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
@@ -103,7 +109,9 @@ class RDA(FTRL):
     """
 
     def weight_at(self, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-        return shrink(shrinkage, cell.z, now, size) / (self.beta + np.sqrt(np.float64(cell.energy)))
+        return shrink_mean(
+            shrinkage, cell.z, now, size, self.beta + np.sqrt(np.float64(cell.energy))
+        )
 
     def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
         g = slope * x

@@ -21,7 +21,7 @@ from dwindle.algorithm.losses import (
     Squared,
 )
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import NoShrinkage, Rounding, Subgradient, Truncation
+from dwindle.algorithm.shrinkage import ElasticNet, NoShrinkage, Rounding, Subgradient, Truncation
 from dwindle.algorithm.updates import Adaptive, Averaged, Centred, Plain, default_learning_rate
 
 # The ingredients by the name that users give them.
@@ -36,6 +36,7 @@ LOSSES: dict[str, Any] = {
 }
 SHRINKAGES: dict[str, Any] = {
     "truncation": Truncation,
+    "elastic-net": ElasticNet,
     "rounding": Rounding,
     "subgradient": Subgradient,
     "none": NoShrinkage,
@@ -114,6 +115,9 @@ class LearnerSettings:
         "truncation", "How weights are pulled to zero.", kind=str, choices=tuple(SHRINKAGES)
     )
     gravity: float = option(0.0, "Strength of the pull to zero (the paper's g).", short="g")
+    l2: float = option(
+        0.0, "Strength of an L2 penalty beside gravity; it makes the shrinkage elastic-net."
+    )
     truncate_every: int = option(
         1, "Truncate every K examples, with K times the gravity.", short="K", kind=int
     )
@@ -188,7 +192,7 @@ class LearnerSettings:
 
     def _ingredient(self, family: str) -> Any:
         """Build the loss, shrinkage or update: by its name and parameters, or as it is given."""
-        known, chosen = FAMILIES[family], getattr(self, family)
+        known, chosen = FAMILIES[family], self._chosen(family)
         own: tuple[str, ...] = ()
         is_auto = family == "loss" and isinstance(chosen, str) and chosen == AUTO
         if isinstance(chosen, str) and not is_auto:
@@ -205,6 +209,12 @@ class LearnerSettings:
             raise SettingError(f"{family} {chosen} needs a {min(missing)}")
         return known[chosen](**given)
 
+    def _chosen(self, family: str) -> Any:
+        """Return what was named, or given; truncation with an l2 is the elastic net."""
+        chosen = getattr(self, family)
+        has_l2 = family == "shrinkage" and isinstance(chosen, str) and self.l2 != 0.0
+        return "elastic-net" if has_l2 and chosen == "truncation" else chosen
+
     def _refuse_strange(self, family: str, own: tuple[str, ...]) -> None:
         """Refuse parameters that are set though the chosen ingredient does not have them."""
         for name in dict.fromkeys(f for each in FAMILIES[family].values() for f in each._fields):
@@ -213,7 +223,7 @@ class LearnerSettings:
                 having = [key for key, each in FAMILIES[family].items() if name in each._fields]
                 raise SettingError(
                     f"{name} is a setting of {family} {' or '.join(having)}, "
-                    f"not of {getattr(self, family)}: got {value!r}"
+                    f"not of {self._chosen(family)}: got {value!r}"
                 )
 
     def _schedule(self, update: Any) -> Schedule:

@@ -8,7 +8,8 @@ sum of eta_i g_i, with ``size`` 1 for the paper's update; the other counts momen
 
 A shrinkage is a NamedTuple with the members of `Shrinkage`. Optional ones:
 
-* ``pulls_after_predicting()``, and ``acts_on`` and ``path_sum``, which some updates call;
+* ``pulls_after_predicting()``, ``shrink_in_units`` and ``shrink_mean``, instead of the code here;
+* ``acts_on`` and ``path_sum``, which some updates call;
 * ``check()`` raises SettingError, by name, for a parameter it cannot use;
 * ``counts_moments``: True if the clock must count moments;
 * ``is_truncation``: True if `shrink` is the paper's T1 for some gravity, 0 included. Several
@@ -44,6 +45,18 @@ class Shrinkage(Protocol):
 @by_class
 def shrink(shrinkage: Any, v: float, owed: float, size: float) -> float:
     """Return the weight v after all the pull that it owes."""
+
+
+@by_class_or_default
+def shrink_in_units(shrinkage: Any, v: float, owed: float, size: float, _unit: float) -> float:
+    """Do as `shrink`, for an update that takes the weight for v times ``unit``."""
+    return shrink(shrinkage, v, owed, size)
+
+
+@by_class_or_default
+def shrink_mean(shrinkage: Any, z: float, owed: float, size: float, divisor: float) -> float:
+    """Return the weight that a sum of gradients z gives: what `shrink` leaves, by ``divisor``."""
+    return shrink(shrinkage, z, owed, size) / divisor
 
 
 @by_class_or_default
@@ -131,6 +144,51 @@ class Truncation(NamedTuple):
     def check(self) -> None:
         """Refuse a negative or infinite gravity and a negative threshold."""
         _check_not_negative(self, "gravity", "threshold")
+
+
+class ElasticNet(NamedTuple):
+    """Truncation with an L2 penalty beside it: weights decay toward zero and are pulled to it.
+
+    The clock is P, the sum of the rates, K times the rate at every K-th step. Over it v follows
+
+        dv / dP = -g sgn(v) - l2 v,
+
+    the flow of the penalty g |v| + l2 v^2 / 2, until it comes to zero. So after P
+
+        |v| <- max(0, (|v| + g / l2) exp(-l2 P) - g / l2).
+
+    Two such steps, of P and of Q, are one of P + Q: so settling lazily is exact. In the adaptive
+    updates v is in units of the feature's largest value, as for truncation. For the averaged
+    gradients of `FTRL` and `RDA` the penalty adds to the divisor: l2 eta, or l2 P.
+
+    >>> round(shrink(ElasticNet(l2=0.5), 1.0, 2.0, 1.0), 4)  # 1 / e
+    0.3679
+    """
+
+    l2: float
+    gravity: float = 0.0
+    truncate_every: int = 1
+
+    def shrink(self, v: float, owed: float, size: float) -> float:
+        lost = -math.expm1(-self.l2 * owed * size)  # a share, exact where it is small
+        return math.copysign(max(abs(v) - (abs(v) + self.gravity / self.l2) * lost, 0.0), v)
+
+    def shrink_in_units(self, v: float, owed: float, size: float, unit: float) -> float:
+        return shrink(self, v * unit, owed, size * unit) / unit
+
+    def shrink_mean(self, z: float, owed: float, size: float, divisor: float) -> float:
+        a = owed * size * self.gravity
+        return (z - min(max(z, -a), a)) / (divisor + owed * size * self.l2)
+
+    def pull(self, rate: Rates) -> Rates:
+        """Return K eta_i: how far the clock goes."""
+        return rate * self.truncate_every
+
+    def check(self) -> None:
+        """Refuse a negative or infinite gravity and an l2 that is not above 0 and finite."""
+        _check_not_negative(self, "gravity")
+        if not 0.0 < self.l2 < math.inf:
+            raise SettingError(f"l2 must be finite and above 0, got {self.l2}")
 
 
 class Rounding(NamedTuple):

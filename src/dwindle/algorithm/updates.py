@@ -24,7 +24,7 @@ from dwindle.algorithm.shrinkage import (
     has_threshold,
     is_truncation,
     path_sum,
-    shrink,
+    shrink_in_units,
 )
 
 ROUNDING = 2.0**-24  # of x in single precision: a value nearer to its mean is at its mean
@@ -54,9 +54,16 @@ def reach(_update: Any, _cell: Any) -> float:
 
 
 @by_class_or_default
+def unit(_update: Any, _cell: Any) -> float:
+    """Return the unit of x in which the update takes its steps."""
+    return 1.0
+
+
+@by_class_or_default
 def weight_at(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
     """Return the cell's weight, settled up to ``now``; writes nothing."""
-    return shrink(shrinkage, cell.weight, now - cell.settled, size / reach(update, cell))
+    owed, own = now - cell.settled, size / reach(update, cell)
+    return shrink_in_units(shrinkage, cell.weight, owed, own, unit(update, cell))
 
 
 @by_class_or_default
@@ -249,9 +256,11 @@ class Adaptive(NamedTuple):
         """Return the layout, with G as ``energy`` and N as ``scale``."""
         return _layout(32, energy="f4", scale="f4")
 
+    def unit(self, cell: Any) -> Any:
+        return cell.scale if cell.scale > 0.0 else np.float32(1)
+
     def reach(self, cell: Any) -> float:
-        scale = cell.scale if cell.scale > 0.0 else np.float32(1)
-        return (self.beta + np.sqrt(np.float64(cell.energy))) * scale
+        return (self.beta + np.sqrt(np.float64(cell.energy))) * unit(self, cell)
 
     def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
         w = weight_at(self, shrinkage, cell, now, size)
@@ -342,10 +351,10 @@ class Centred(Adaptive):
         return w != 0.0 or cell.seen > 0.0  # no more than the features of the first example
 
     def check(self, shrinkage: Shrinkage, schedule: Schedule) -> None:
-        """Refuse what does not shrink by T1, too."""
+        """Refuse pulls that do not add up, too."""
         super().check(shrinkage, schedule)
-        if not is_truncation(shrinkage):
-            raise SettingError(f"Centred knows only Truncation, got {shrinkage}")
+        if getattr(shrinkage, "counts_moments", False):
+            raise SettingError(f"Centred needs pulls that add up, as Truncation's: got {shrinkage}")
 
 
 class Averaged(Plain):

@@ -19,6 +19,8 @@ from dwindle.algorithm.shrinkage import (
     path_sum,
     pulls_after_predicting,
     shrink,
+    shrink_in_units,
+    shrink_mean,
 )
 from dwindle.algorithm.updates import (
     alive,
@@ -32,14 +34,16 @@ from dwindle.algorithm.updates import (
     settle,
     squared,
     step,
+    unit,
     weight_at,
     worth,
 )
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 
-teach(value, slope, shrink, pulls_after_predicting, acts_on, path_sum)
-teach(reach, weight_at, settle, squared, step, exported, alive, worth)
+teach(value, slope, shrink, shrink_in_units, shrink_mean)
+teach(pulls_after_predicting, acts_on, path_sum)
+teach(reach, unit, weight_at, settle, squared, step, exported, alive, worth)
 teach(centres, examples_noted, note, mean, from_mean)
 
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched

@@ -6,7 +6,6 @@ from typing import Any
 from dwindle.algorithm.losses import takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import Ingredients, LearnerSettings, default_of, settings_of
-from dwindle.algorithm.shrinkage import is_truncation
 from dwindle.algorithm.updates import Adaptive, Centred
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
@@ -25,7 +24,8 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
     loss, shrinkage, update, schedule = settings.ingredients()
     loss = default_loss if loss is None else loss
     standardizes = settings.standardize and takes_any_unit(loss)
-    if standardizes and type(update) is Adaptive and is_truncation(shrinkage):
+    adds_up = not getattr(shrinkage, "counts_moments", False)
+    if standardizes and type(update) is Adaptive and adds_up:
         update = Centred(*update)
     return Learner(
         loss,
