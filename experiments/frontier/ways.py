@@ -56,7 +56,7 @@ class Way(NamedTuple):
 
     def gravity(self, setting: Setting, n: int) -> float:
         """The strength as the update takes it, on n examples."""
-        if isinstance(self.update, FTRL):
+        if type(self.update) is FTRL:
             return setting.strength
         passes = setting.passes if isinstance(self.update, RDA) else 1
         length = LENGTH if isinstance(self.update, Adaptive) else 1  # of a step, but not of a pull

@@ -45,7 +45,7 @@ def learner_of(loss, update, gravity=GRAVITY, l2=0.0):
 def eager(examples, loss, update, l2=0.0):
     return reference.averaged(
         examples, [RATE] * len(examples), loss.slope, GRAVITY, update.beta,
-        proximal=isinstance(update, FTRL), l2=l2,
+        proximal=type(update) is FTRL, l2=l2,
     )  # fmt: skip
 
 

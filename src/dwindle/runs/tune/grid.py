@@ -10,7 +10,7 @@ from dwindle._base.errors import SettingError
 from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.settings import SHRINKAGES, UPDATES, LearnerSettings, options_of
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, Centred, Plain
+from dwindle.algorithm.updates import Adaptive, Plain
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest, against_rest
 from dwindle.features.batch import Batch
@@ -218,7 +218,7 @@ def _steepest(examples: Sequence[Batch], like: Learner) -> float:
         counts.add(batch.label[importance > 0], importance[importance > 0])
     constant, _ = counts.best_constant(like.loss)
     unit = counts.deviation() if like.label_scale else 1.0
-    adapts = isinstance(like.update, Adaptive | Centred)
+    adapts = isinstance(like.update, Adaptive)
     learner = (
         Learner(like.loss, Truncation(), like.update._replace(beta=1 / TINY), learning_rate=1.0)
         if adapts
@@ -230,7 +230,7 @@ def _steepest(examples: Sequence[Batch], like: Learner) -> float:
         learner.learn(batch._replace(label=batch.label / np.float32(unit), base=base))
     cells = learner.table.cells
     total = float(np.abs(cells["weight"] * (cells["scale"] if adapts else 1.0)).max()) / TINY
-    steps = 1 if isinstance(like.update, FTRL) else max(learner.n_steps, 1)
+    steps = 1 if type(like.update) is FTRL else max(learner.n_steps, 1)
     return total / steps or 1.0  # nothing to learn from
 
 
