@@ -1,11 +1,12 @@
 """The figures of several classes as text."""
 
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
 from dwindle._base.text import counted
 
-MOST_SHOWN = 20  # classes whose confusion matrix fits on a screen
+WIDE = 80  # columns of a screen that is not known
 PAIRS_SHOWN = 10  # pairs of classes that are confused most
 
 
@@ -39,11 +40,11 @@ def of_several(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _confusion(names: list[str], confusion: list[list[float]]) -> Iterator[str]:
-    """Format the confusion matrix; of many classes, the pairs that are confused most."""
-    if len(names) <= MOST_SHOWN:
-        cells = [[f"{count:,.6g}" for count in row] for row in confusion]
-        head = max(len("true"), *map(len, names))
-        wide = max(len(text) for row in (names, *cells) for text in row)
+    """Format the confusion matrix or, if it is too wide, the pairs that are confused most."""
+    cells = [[f"{count:,.6g}" for count in row] for row in confusion]
+    head = max(len("true"), *map(len, names))
+    wide = max(len(text) for row in (names, *cells) for text in row)
+    if head + len(names) * (1 + wide) <= shutil.get_terminal_size((WIDE, 0)).columns:
         yield f"{'true':<{head}}   predicted"
         yield " " * head + "".join(f" {name:>{wide}}" for name in names)
         for name, row in zip(names, cells, strict=True):

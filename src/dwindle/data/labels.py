@@ -56,7 +56,7 @@ class Labels:
         >>> Labels.of(["spam", "ham"]).target, Labels.of([3, 1, 2]).target
         ({'ham': -1.0, 'spam': 1.0}, {1: 0.0, 2: 1.0, 3: 2.0})
         """
-        found = sorted(set(classes))
+        found = sorted({_whole(label) for label in classes})
         if len(found) < 2:
             raise SettingError(
                 f"at least two classes are needed to tell them apart, got {listed(found) or 'none'}"
@@ -303,6 +303,11 @@ def balanced(labels: Labels, everything: Iterable[Parsed]) -> Labels:
         labels = Labels(labels.target or Labels.of(found).target)
     n = sum(total.values()) / max(len(total), 1)
     return Labels(labels.target, {label: n / own for label, own in total.items()})
+
+
+def _whole(label: Label) -> Label:
+    """Write a whole number as one, as people name classes."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
 def _counting(batch: Batch) -> NDArray[np.float32]:
