@@ -223,6 +223,12 @@ def test_models_of_several_classes_are_merged(folder):
     dwindle("evaluate", "both", "test.csv", cwd=folder)
 
 
+def test_a_model_of_several_classes_is_not_one_model_and_this_is_said(folder):
+    dwindle("train", "train.csv", "-m", "m", cwd=folder)
+    with pytest.raises(dw.DataError, match=r"m: has a model for each of 3 classes: open it with"):
+        Model.load(folder / "m")
+
+
 def test_an_estimator_loads_what_the_command_line_trained(folder):
     dwindle("train", "train.csv", "-m", "m", cwd=folder)
     found = dw.load(folder / "m")

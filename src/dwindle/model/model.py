@@ -207,8 +207,12 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Model":
         """Read a model from a file; raise a DataError that names the file if it cannot be used."""
-        [model] = _models(*read(path, "model"))
-        return model
+        found = load_models(path)
+        if len(found) > 1:
+            raise DataError(
+                f"{path}: has a model for each of {len(found)} classes: open it with dwindle.load"
+            )
+        return found[0]
 
 
 def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:

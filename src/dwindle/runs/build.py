@@ -14,7 +14,7 @@ from dwindle.model.model import Model
 
 # What several classes need where nothing is said: an example is of one class, so most slopes are
 # small, and a step must not be. docs/several-classes.md measures these.
-SEVERAL = {"learning_rate": 1.6, "beta": 0.02}
+SEVERAL = {"learning_rate": 2.0, "beta": 0.05}
 LAST_PASS = 1 / 16  # of the learning rate is left in the last of many passes
 
 
