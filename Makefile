@@ -11,7 +11,7 @@ TESTS ?=
 .PHONY: bench paper paper-quick defaults big-ads big-ads-small frontier docs clean
 =======
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons lint
-.PHONY: bench paper paper-quick defaults regression big-ads big-ads-small frontier docs clean
+.PHONY: bench paper paper-quick defaults regression classes big-ads big-ads-small frontier docs clean
 >>>>>>> 88c5351 (engine: regression needs no scaler: labels in standard units, features about their means, on by default in train, estimators and River)
 
 help:  ## list these targets
@@ -70,6 +70,9 @@ defaults: .venv/developing  ## how good the defaults are, beside Vowpal Wabbit's
 
 regression: .venv/developing  ## regression beside SGDRegressor and Vowpal Wabbit, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.regression
+
+classes: .venv/developing  ## twenty classes of text beside Vowpal Wabbit, into docs/
+	$(BIN)/python -m experiments.classes
 
 frontier: .venv/developing  ## accuracy against model size, all methods, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.frontier
