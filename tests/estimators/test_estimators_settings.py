@@ -45,7 +45,10 @@ REFUSED = [
         "update must be one of adaptive, centred, plain, averaged, ftrl, rda, got 'adam'",
     ),
     ({"tau": 0.9}, "tau is a setting of loss quantile, not of auto: got 0.9"),
-    ({"shrinkage": "none", "gravity": 0.1}, "gravity is a setting of shrinkage truncation or sub"),
+    (
+        {"shrinkage": "none", "gravity": 0.1},
+        "gravity is a setting of shrinkage truncation or elastic-net",
+    ),
     ({"shrinkage": Truncation(0.1), "gravity": 0.2}, "gravity is a setting of shrinkage trunc"),
     ({"gravity": -1.0}, "gravity must be 0 or more, got -1"),
     ({"learning_rate": 0.0}, "learning_rate must be finite and above 0"),

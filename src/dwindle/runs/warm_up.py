@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dwindle.algorithm.losses import Logistic, Squared
+from dwindle.algorithm.losses import Squared
+from dwindle.algorithm.updates import Centred
 from dwindle.data.options import ReadOptions
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
@@ -92,8 +93,7 @@ class _Silent(Observer):
 
 def _learn_matrix() -> None:
     batch = Batch.from_dense(np.eye(N), np.ones(N))
-    for loss in (Logistic(), Squared()):
-        learner = Learner(loss)
+    for learner in (Learner(), Learner(Squared(), update=Centred(), scale_labels=True)):
         learner.learn(batch)
         learner.predict(batch)
 
