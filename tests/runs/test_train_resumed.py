@@ -57,6 +57,22 @@ def test_a_run_stopped_before_it_learned_anything_says_so(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.vw"]
 
 
+def test_a_run_on_other_data_does_not_remove_the_checkpoint_of_a_stopped_one(tmp_path):
+    for name in ("long.vw", "clicks.vw"):
+        (tmp_path / name).write_text(lines(10))
+    long = [str(tmp_path / "long.vw")] * 3
+    with pytest.raises(Stopped):
+        train(long, tmp_path / "m", observer=heard(stopping=stopped_after(1)))
+    args = "clicks.vw", "--model", "m"
+    for command in ("train", "tune"):
+        done = dwindle(command, *args, check=False, cwd=tmp_path, text=True)
+        assert done.returncode == 1
+        assert "m.checkpoint: a run on " in done.stderr
+        assert "go on with it by --resume" in done.stderr
+    train(long, tmp_path / "m", resume=True)
+    dwindle("train", *args, cwd=tmp_path)
+
+
 def test_resuming_with_less_data_than_was_learned_from_is_refused(data, tmp_path):
     training = TrainSettings(reading=ReadOptions(block_size=20_000))
     with pytest.raises(Stopped):

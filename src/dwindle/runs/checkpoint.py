@@ -1,6 +1,6 @@
 """How far a run has come, written down: what is read back goes on to the bit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,19 @@ def beside(model_path: Path) -> tuple[Learner | OneVsRest, dict[str, Any]]:
             "say --start-from MODEL to learn on from a model"
         )
     return load_checkpoint(path)
+
+
+def check_free(model_path: Path, data: Sequence[str]) -> None:
+    """Refuse to begin a run that would replace the checkpoint of a stopped one on other data."""
+    path = path_for(model_path)
+    if not path.exists():
+        return
+    there = load_checkpoint(path)[1].get("data", list(data))
+    if there != list(data):
+        raise DataError(
+            f"{path}: a run on {' '.join(there)} was stopped, and this one would remove its "
+            "checkpoint: go on with it by --resume, remove the file, or name another --model"
+        )
 
 
 def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:

@@ -80,6 +80,8 @@ def train(
     settings.check()
     check_needed(settings, given or ())
     files = sources(paths)
+    if not resume:
+        checkpoint.check_free(target, files.given)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
     run = _Run(files, target, settings, data, observer, start_from)
     with closing(data):

@@ -25,6 +25,7 @@ from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
+from dwindle.runs.checkpoint import check_free
 from dwindle.runs.journal import Journal
 from dwindle.runs.metrics import METRICS
 from dwindle.runs.observer import Observer, Stopped
@@ -105,6 +106,7 @@ def tune(
     check_writable(target)
     files = sources(paths)
     check_apart(target, files)
+    check_free(target, files.given)
     if once_only(files):
         raise DataError("a pipe can be read only once, and tune reads the data twice: use a file")
     journal = target.with_name(target.name + ".tuning")
