@@ -108,7 +108,8 @@ def test_passes_are_told_on_the_terminal_and_as_json(noise, tmp_path):
     done = dwindle(*args, "--json").stdout.splitlines()
     told = [row for row in map(json.loads, done) if "pass" in row]
     summary = json.loads(done[-1])
-    assert [list(row) for row in told] == [["pass", "holdout_loss", "holdout_auc", "best"]] * 2
+    figures = ["holdout_loss", "holdout_auc", "holdout_accuracy"]
+    assert [list(row) for row in told] == [["pass", *figures, "best"]] * 2
     for row in told:
         best = ", best so far" if row["best"] else ""
         assert (

@@ -1,6 +1,7 @@
 """Several classes on the command line: learned one against the rest, predicted, measured, shown."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -211,6 +212,34 @@ def test_several_classes_are_tuned(folder):
     assert "metric auc is of two classes: of several there are loss, log_loss, accuracy" in (
         done.stderr
     )
+
+
+def test_the_accuracy_on_the_holdout_is_told_after_each_pass_and_in_the_model(folder):
+    how = ("train", "train.csv", "-m", "m", "--passes", "2", "--holdout", "5")
+    said = dwindle(*how, cwd=folder, text=True).stderr
+    assert "dwindle: 3 classes: cat, dog, owl\n" in said
+    metadata = load_model(folder / "m").metadata
+    assert f", accuracy {metadata['holdout_accuracy']:.4f}, best so far\n" in said
+    assert re.search(r"last pass .*, accuracy 0\.\d+ while learning, pass 2 of 2", said)
+    assert "None" not in dwindle("inspect", "m", cwd=folder, text=True).stdout
+
+
+def test_long_names_above_the_confusion_matrix_are_cut_while_they_can_be_told_apart(folder):
+    long = {"cat": "a" * 30, "dog": "b" * 30, "owl": "c" * 30}
+    text = (folder / "train.csv").read_text()
+    for name, other in long.items():
+        text = text.replace(f"\n{name},", f"\n{other},")
+    (folder / "long.csv").write_text(text)
+    (folder / "alike.csv").write_text(text.replace("b" * 30, "a" * 29))
+    for file, told in (("long", f"{'':30} {'a' * 15} {'b' * 15} {'c' * 15}\n"), ("alike", "taken")):
+        dwindle("train", f"{file}.csv", "-m", "m", cwd=folder)
+        assert told in dwindle("evaluate", "m", f"{file}.csv", cwd=folder, text=True).stdout
+
+
+def test_balanced_weights_of_a_pipe_are_refused_since_it_is_read_once(folder):
+    how = ("train", "-", "-m", "m", "--format", "csv", "--class-weight", "balanced")
+    done = dwindle(*how, cwd=folder, check=False, stdin=(folder / "train.csv").read_bytes())
+    assert b"a pipe can be read only once" in done.stderr
 
 
 def test_models_of_several_classes_are_merged(folder):

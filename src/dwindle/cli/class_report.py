@@ -40,13 +40,18 @@ def of_several(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _confusion(names: list[str], confusion: list[list[float]]) -> Iterator[str]:
-    """Format the confusion matrix or, if it is too wide, the pairs that are confused most."""
+    """Format the confusion matrix or, if it is too wide, the pairs that are confused most.
+
+    The names of its columns are cut, if they are still told apart.
+    """
     cells = [[f"{count:,.6g}" for count in row] for row in confusion]
     head = max(len("true"), *map(len, names))
-    wide = max(len(text) for row in (names, *cells) for text in row)
-    if head + len(names) * (1 + wide) <= shutil.get_terminal_size((WIDE, 0)).columns:
+    room = (shutil.get_terminal_size((WIDE, 0)).columns - head) // len(names) - 1
+    wide = min(room, max(len(text) for row in (names, *cells) for text in row))
+    cut = [name[: max(wide, 0)] for name in names]
+    if wide >= max(len(text) for row in cells for text in row) and len({*cut}) == len(names):
         yield f"{'true':<{head}}   predicted"
-        yield " " * head + "".join(f" {name:>{wide}}" for name in names)
+        yield " " * head + "".join(f" {name:>{wide}}" for name in cut)
         for name, row in zip(names, cells, strict=True):
             yield f"{name:<{head}}" + "".join(f" {count:>{wide}}" for count in row)
         return
@@ -59,6 +64,8 @@ def _confusion(names: list[str], confusion: list[list[float]]) -> Iterator[str]:
         ),
         reverse=True,
     )
-    yield "confused most (--json has the whole matrix)"
+    yield (
+        "confused most (--json has the whole matrix)" if wrong else "no class is taken for another"
+    )
     for count, true, told in wrong[:PAIRS_SHOWN]:
         yield f"{count:12,.6g} {true} taken for {told}"

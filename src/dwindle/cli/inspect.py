@@ -109,7 +109,7 @@ def _outcome(found: Any) -> Iterator[str]:
     classes = len(metadata.get("classes", ()))
     yield from counts(len(found), metadata.pop("seen"), metadata.pop("peak_live"), classes)
     for name, value in metadata.items():
-        if name not in {"labels", "reading", "columns", "label_moments"}:
+        if value is not None and name not in {"labels", "reading", "columns", "label_moments"}:
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
     if all(each.state is not None for each in getattr(found, "members", [found])):
         yield "state         kept: dwindle train --start-from goes on exactly"

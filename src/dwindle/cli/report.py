@@ -12,6 +12,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.output import for_json
+from dwindle.runs.metrics import beside_loss
 from dwindle.runs.observer import Observer
 
 EVICTED = {  # what a budget came to
@@ -143,8 +144,8 @@ class Report(Observer):
 
     def classes(self, told: str) -> None:
         """Print which classes there are."""
-        if not (self.as_json or self.quiet):
-            self.screen.line(told)
+        if not self.as_json:
+            self.note(told)
 
     def runs(self, done: int, total: int) -> None:
         """Tell how many runs of a search are made."""
@@ -220,11 +221,11 @@ def _is_better_later(s: Any) -> bool:
 
 
 def _last_pass(s: Any) -> str:
-    auc = "" if s.last_pass_auc is None else f", AUC {s.last_pass_auc:.4f}"
+    figure = beside_loss(s.last_pass_auc, s.last_pass_accuracy)
     place = f"pass {s.passes} of {s.passes}"
-    return f"{s.last_pass_loss:.6f}{auc} while learning, {place} (seen before)"
+    return f"{s.last_pass_loss:.6f}{figure} while learning, {place} (seen before)"
 
 
 def _holdout(s: Any) -> str:
-    auc = "" if s.holdout_auc is None else f", AUC {s.holdout_auc:.4f}"
-    return f"{s.holdout_loss:.6f} after pass {s.best_pass}, the best of {s.passes}{auc}"
+    figure = beside_loss(s.holdout_auc, s.holdout_accuracy)
+    return f"{s.holdout_loss:.6f} after pass {s.best_pass}, the best of {s.passes}{figure}"

@@ -78,7 +78,7 @@ class Fitting:
             held = data.held()
             if held is not None and self.learner is not None:
                 loss = _loss_on(held, self.learner, settings.cooldown)
-                result = best.after(number, loss, math.nan)
+                result = best.after(number, loss)
                 if result.best:
                     kept = deepcopy(self.learner)
                 if self._table is not None:

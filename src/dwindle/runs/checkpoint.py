@@ -29,6 +29,7 @@ class Reached:
     progress: Progress | None = None
     labels: Labels = field(default_factory=Labels)
     first: Figures | None = None  # of the first pass, once it is over
+    last: Figures | None = None  # of the last pass that is over, if it was in this process
     best: Best = field(default_factory=Best)
     next_row: int = 1
     pass_number: int = 0

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
+from dwindle.runs.metrics import beside_loss
 
 Item = TypeVar("Item")
 
@@ -16,13 +17,14 @@ class Pass(NamedTuple):
 
     number: int
     holdout_loss: float
-    holdout_auc: float
+    holdout_auc: float  # of two classes
+    holdout_accuracy: float  # of several
     best: bool
 
     def __str__(self) -> str:
-        auc = f", AUC {self.holdout_auc:.4f}" if self.holdout_auc == self.holdout_auc else ""
+        figure = beside_loss(self.holdout_auc, self.holdout_accuracy)
         best = ", best so far" if self.best else ""
-        return f"pass {self.number}: holdout loss {self.holdout_loss:.4f}{auc}{best}"
+        return f"pass {self.number}: holdout loss {self.holdout_loss:.4f}{figure}{best}"
 
 
 @dataclass
@@ -34,16 +36,24 @@ class Best:
     auc: float = math.nan
     since: int = 0
     constant_loss: float = math.nan  # of the best constant there
+    accuracy: float = math.nan
 
-    def after(self, number: int, loss: float, auc: float, constant_loss: float = math.nan) -> Pass:
+    def after(
+        self,
+        number: int,
+        loss: float,
+        auc: float = math.nan,
+        accuracy: float = math.nan,
+        constant_loss: float = math.nan,
+    ) -> Pass:
         """Record a pass; it is better only if its loss is smaller."""
         best = self.number == 0 or loss < self.loss
         if best:
             self.number, self.loss, self.auc, self.since = number, loss, auc, 0
-            self.constant_loss = constant_loss
+            self.accuracy, self.constant_loss = accuracy, constant_loss
         else:
             self.since += 1
-        return Pass(number, loss, auc, best)
+        return Pass(number, loss, auc, accuracy, best)
 
 
 def passes(

@@ -256,6 +256,18 @@ def evaluate(
     )
 
 
+def beside_loss(auc: float | None, accuracy: float | None) -> str:
+    """Write the figure that stands beside a loss: two classes have an AUC, several an accuracy.
+
+    >>> beside_loss(0.75, None), beside_loss(float("nan"), 0.5), beside_loss(None, None)
+    (', AUC 0.7500', ', accuracy 0.5000', '')
+    """
+    for name, value in (("AUC", auc), ("accuracy", accuracy)):
+        if value is not None and value == value:  # noqa: PLR0124  (not NaN)
+            return f", {name} {value:.4f}"
+    return ""
+
+
 def goals() -> tuple[str, ...]:
     """List the metrics that a search can optimise."""
     return tuple(name for name, metric in METRICS.items() if metric.better != NEITHER)

@@ -127,10 +127,12 @@ class Holdout:
             raise self.empty()
         return bad
 
-    def measure(self, learner: Learner | OneVsRest, labels: Labels) -> tuple[float, float, float]:
-        """Return the mean loss, the AUC (nan unless two classes), and the best constant's loss.
+    def measure(
+        self, learner: Learner | OneVsRest, labels: Labels
+    ) -> tuple[float, float, float, float]:
+        """Return the mean loss, AUC (of two classes), accuracy (of several), best constant's loss.
 
-        Labels mean what they mean in training.
+        A figure that does not apply is NaN. Labels mean what they mean in training.
         """
         labels = Labels(labels.target, labels.weight)  # nothing is learned here, not even a label
         progress = progress_of(learner)
@@ -141,9 +143,8 @@ class Holdout:
             progress.add(batch, learner.predict(batch), label, importance)
         if progress.weight == 0:
             raise self.empty()
-        loss = progress.mean_loss
-        constant = progress.best_constant_loss()
-        return math.inf if math.isnan(loss) else loss, progress.auc, constant
+        loss = math.inf if math.isnan(progress.mean_loss) else progress.mean_loss
+        return loss, progress.auc, progress.accuracy, progress.best_constant_loss()
 
     def empty(self) -> DataError:
         """Say that there is nothing to measure on."""

@@ -2,11 +2,15 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
+from dwindle.data.options import ReadOptions, kept_reading
+from dwindle.runs.checkpoint import Reached
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures
 
 FEW = 20  # examples, which say nothing
+FIGURES = ("loss", "auc", "accuracy")  # of a pass; one that is not defined is left out
 WORSE = 1.01  # times the loss of the best constant, which is known only in hindsight
 
 
@@ -39,9 +43,50 @@ class Summary:
     passes: int = 1  # that were made
     last_pass_loss: float | None = None  # while learning again; None if there was one pass only
     last_pass_auc: float | None = None
+    last_pass_accuracy: float | None = None
     best_pass: int | None = None  # whose model it is; None without a holdout, as are these
     holdout_loss: float | None = None
     holdout_auc: float | None = None
+    holdout_accuracy: float | None = None
+
+
+def summarized(run: Reached, kept: int, **measured: Any) -> Summary:
+    """Sum up a run that has made its passes; what only the caller can measure is ``measured``."""
+    learner, progress, first, last, labels = (
+        run.learner,
+        run.progress,
+        run.first,
+        run.last,
+        run.labels,
+    )
+    assert learner is not None
+    assert progress is not None
+    assert first is not None
+    assert last is not None
+    constant = progress.best_constant_loss()
+    return Summary(
+        examples=first.examples,
+        feature_count=progress.feature_count,
+        seen=learner.n_seen,
+        peak_live=learner.peak_live,
+        kept=kept,
+        loss=first.loss,
+        best_constant_loss=constant,
+        auc=first.auc,
+        skipped=progress.skipped,
+        loss_name=type(learner.loss).__name__,
+        labels=labels.signs(),
+        classes=labels.classes if labels.are_several else [],
+        accuracy=first.accuracy,
+        eviction_report=learner.eviction_report() if learner.max_live else {},
+        bad_lines=run.bad_lines,
+        passes=run.pass_number,
+        worse_than_constant=is_worse(last, run.best, constant),
+        late_loss=first.late_loss,
+        best_pass=run.best.number or None,
+        **_later_figures(run),
+        **measured,
+    )
 
 
 def is_worse(last: Figures, best: Best, constant: float) -> bool:
@@ -52,3 +97,35 @@ def is_worse(last: Figures, best: Best, constant: float) -> bool:
     if best.number:
         return best.loss > WORSE * best.constant_loss
     return last.examples >= FEW and last.late_loss > WORSE * constant
+
+
+def metadata(run: Reached, reading: ReadOptions) -> dict[str, Any]:
+    """Gather what the model file says of a run whose first pass is over."""
+    assert run.learner is not None
+    assert run.first is not None
+    examples = run.examples_before + run.first.examples
+    weight = run.weight_before + run.first.weight
+    return (
+        run.labels.metadata()
+        | {
+            "reading": kept_reading(reading),
+            "examples": examples,
+            "seen": run.learner.n_seen,
+            "peak_live": run.learner.peak_live,
+            "loss": run.first.loss,
+            "passes": run.pass_number,
+        }
+        | ({} if weight == examples else {"importance": weight})
+        | _later_figures(run)
+    )
+
+
+def _later_figures(run: Reached) -> dict[str, Any]:
+    """Gather the figures of the last of several passes, and of the best one on the holdout."""
+    found: dict[str, Any] = {}
+    last, best = run.last, run.best
+    if last is not None and run.pass_number > 1:
+        found |= {f"last_pass_{name}": getattr(last, name) for name in FIGURES}
+    if best.number:
+        found |= {f"holdout_{name}": getattr(best, name) for name in FIGURES}
+    return {name: value for name, value in found.items() if not math.isnan(value)}

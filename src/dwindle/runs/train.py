@@ -1,6 +1,5 @@
 """Training: from data to a model file, with progress, checkpoints and a holdout."""
 
-import math
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,12 +29,11 @@ from dwindle.runs.build import make_learners
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
-from dwindle.runs.progress import Figures
 from dwindle.runs.progress_table import Row, cut
 from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import BALANCED, TrainSettings
 from dwindle.runs.start import REMEMBERED, RESUMED, check_needed, completed, continued
-from dwindle.runs.summary import Summary, is_worse
+from dwindle.runs.summary import Summary, metadata, summarized
 
 SHOWN = 3  # bad lines quoted in a summary
 
@@ -100,6 +98,11 @@ def _labels(settings: TrainSettings, paths: Sources) -> Labels:
     """Begin with the classes that are named, and their weights, if any."""
     labels = Labels() if settings.classes is None else Labels.of(settings.classes)
     if settings.class_weight == BALANCED:
+        if once_only(paths):
+            raise DataError(
+                "class_weight balanced reads the data twice, and a pipe can be read only once: "
+                "use a file, or say the weights"
+            )
         return balanced(labels, read(paths, settings.reading))
     return Labels(labels.target, settings.class_weight)
 
@@ -132,7 +135,6 @@ class _Run(checkpoint.Reached):
         self.observer = observer
         self.note = cache(observer.note)
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
-        self.last: Figures | None = None  # of the last pass that is over
         self.worker = Worker()  # measures, while the learner learns on
         self.begin, self._compiled = time.monotonic(), seconds_compiling()
         self._saved = (self.begin, 0)
@@ -240,7 +242,7 @@ class _Run(checkpoint.Reached):
             measured = self.data.holdout.measure(cooled, self.labels)
             result = self.best.after(self.pass_number, *measured)
             if result.best:
-                model = model_of(cooled, self._metadata(), states=states)
+                model = model_of(cooled, metadata(self, self.data.reading), states=states)
                 self.best_path, fault = written(self.best_path, model.save)
                 if fault is not None:
                     self.note(f"{fault}: kept in {self.best_path} for now")
@@ -305,55 +307,30 @@ class _Run(checkpoint.Reached):
         self.observer.row(Row(*figures, *where, p.accuracy))
 
     def _finish(self) -> Summary:
-        learner, progress, first, last = self.learner, self.progress, self.first, self.last
-        if (
-            learner is None
-            or progress is None
-            or first is None
-            or last is None
-            or not first.examples
-        ):
+        learner, progress, first = self.learner, self.progress, self.first
+        if learner is None or progress is None or first is None or not first.examples:
             raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
         keep = self.settings.keep
         if self.data.holdout is None:
             states = self._states()
             learner.cooldown(self.settings.cooldown)
-            model = model_of(learner, self._metadata(), keep, states=states)
+            model = model_of(learner, metadata(self, self.data.reading), keep, states=states)
         else:
             model = self._best_model().heaviest(keep)
         place, fault = written(self.model_path, model.save)
         if fault is not None:
             raise UnwritableError(f"{fault}: the model is in {place} instead")
         self.checkpoint.unlink(missing_ok=True)
-        seconds, constant = time.monotonic() - self.begin, progress.best_constant_loss()
+        seconds = time.monotonic() - self.begin
         compiling = seconds_compiling() - self._compiled
-        return Summary(
-            examples=first.examples,
-            feature_count=progress.feature_count,
-            seen=learner.n_seen,
-            peak_live=learner.peak_live,
-            kept=len(model),
-            loss=first.loss,
-            best_constant_loss=constant,
-            auc=first.auc,
+        return summarized(
+            self,
+            len(model),
             seconds=seconds,
             seconds_compiling=compiling,
             examples_per_second=(progress.examples - self._before) / max(seconds - compiling, 1e-9),
             peak_memory_bytes=peak_memory(),
             model_bytes=place.stat().st_size,
-            skipped=progress.skipped,
-            loss_name=type(learner.loss).__name__,
-            labels=self.labels.signs(),
-            classes=self.labels.classes if self.labels.are_several else [],
-            accuracy=first.accuracy,
-            eviction_report=learner.eviction_report() if learner.max_live else {},
-            bad_lines=self.bad_lines,
-            passes=self.pass_number,
-            worse_than_constant=is_worse(last, self.best, constant),
-            late_loss=first.late_loss,
-            **self._last_pass(),
-            best_pass=self.best.number or None,
-            **self._measured(),
         )
 
     def _states(self) -> list[dict[str, Any]] | None:
@@ -363,49 +340,13 @@ class _Run(checkpoint.Reached):
 
     def _best_model(self) -> Model | ClassModels:
         model = load_model(self.best_path)
-        best, metadata = self.best, model.metadata
-        if (metadata.get("passes"), metadata.get("holdout_loss")) != (best.number, best.loss):
+        best, said = self.best, model.metadata
+        if (said.get("passes"), said.get("holdout_loss")) != (best.number, best.loss):
             raise DataError(
                 f"{self.best_path}: is not the model of pass {best.number}, which was the best: "
                 "another run wrote it; begin anew"
             )
         return model
-
-    def _metadata(self) -> dict[str, Any]:
-        """Gather what the model file says of the run."""
-        assert self.learner is not None
-        assert self.first is not None
-        examples = self.examples_before + self.first.examples
-        weight = self.weight_before + self.first.weight
-        return (
-            self.labels.metadata()
-            | {
-                "reading": kept_reading(self.data.reading),
-                "examples": examples,
-                "seen": self.learner.n_seen,
-                "peak_live": self.learner.peak_live,
-                "loss": self.first.loss,
-                "passes": self.pass_number,
-            }
-            | ({} if weight == examples else {"importance": weight})
-            | self._last_pass()
-            | self._measured()
-        )
-
-    def _last_pass(self) -> dict[str, Any]:
-        """Gather the figures of the last pass, if it was not the first."""
-        if self.last is None or self.pass_number == 1:
-            return {}
-        auc = None if math.isnan(self.last.auc) else self.last.auc
-        return {"last_pass_loss": self.last.loss, "last_pass_auc": auc}
-
-    def _measured(self) -> dict[str, Any]:
-        """Gather the figures of the best pass, if there is a holdout."""
-        best = self.best
-        if best.number == 0:
-            return {}
-        auc = None if math.isnan(best.auc) else best.auc
-        return {"holdout_loss": best.loss, "holdout_auc": auc}
 
     def clean_up(self) -> None:
         """Remove the best model so far, unless a checkpoint needs it."""
@@ -421,7 +362,7 @@ class _Run(checkpoint.Reached):
         remembered = {name: getattr(self.settings, name) for name in REMEMBERED}
         checkpoint.write(self, path, self._fixed() | remembered)
 
-    def restore(self, learner: Learner | OneVsRest, metadata: dict[str, Any]) -> None:
+    def restore(self, learner: Learner | OneVsRest, kept: dict[str, Any]) -> None:
         """Go on from a checkpoint, whose settings must be this run's."""
         fixed = self._fixed()
         n = len(learner.members) if isinstance(learner, OneVsRest) else 0
@@ -429,11 +370,11 @@ class _Run(checkpoint.Reached):
             self.checkpoint,
             make_learners(self.settings, learner.loss, n).settings() | fixed,
             learner.settings()
-            | {name: metadata[name] for name in fixed if name in metadata}
-            | {"reading": kept_reading(as_before(metadata["reading"], ReadOptions()))},
+            | {name: kept[name] for name in fixed if name in kept}
+            | {"reading": kept_reading(as_before(kept["reading"], ReadOptions()))},
         )
         named = self.labels.classes
-        checkpoint.restore(self, learner, metadata)
+        checkpoint.restore(self, learner, kept)
         if named:
             there = {"classes": self.labels.classes}
             checkpoint.check_same(self.checkpoint, {"classes": named}, there)
