@@ -100,7 +100,8 @@ class LearnerSettings:
 
     loss: Any = option(
         AUTO,
-        "Loss function; auto chooses by the labels: logistic for two classes, else squared.",
+        "Loss function; auto chooses by the labels: logistic for classes (text, or two numbers "
+        "such as 0 and 1), squared for other numbers.",
         kind=str,
         choices=(AUTO, *LOSSES),
     )

@@ -39,7 +39,7 @@ TABLES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "j
 @click.option(
     "--label",
     is_flag=True,
-    help="Print the class, as labelled in the data; several classes need not be told.",
+    help="Print the class, as labelled in the data. With several classes that is the default.",
 )
 @click.option("--tags", is_flag=True, help="Append the example's tag to each line.")
 @id_column
