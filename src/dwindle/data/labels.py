@@ -111,10 +111,11 @@ class Labels:
         if not self.target and parsed.label_names is not None:
             self.target = self._classes_in(parsed, _texts_in(parsed)).target
         if self.target:
-            self._check_weights()
+            self._check_weights(self.classes)
             return loss or Logistic()
         found = self.found(parsed.batch)
-        if any(found <= set(pair) for pair in PAIRS):
+        if pairs := [pair for pair in PAIRS if found <= set(pair)]:
+            self._check_weights(*pairs)
             return loss or Logistic()
         distinct = np.unique(_counting(parsed.batch)).tolist()
         whole = all(label == int(label) for label in distinct)
@@ -132,18 +133,17 @@ class Labels:
             return Squared()
         if whole and len(distinct) > 1:
             self.target = self._classes_in(parsed, distinct).target
-            self._check_weights()
+            self._check_weights(self.classes)
         return loss
 
-    def _check_weights(self) -> None:
-        """Refuse the weight of a class that does not exist."""
-        known = [*map(spelled_label, self.classes)]
-        for name in self.weight:
-            if name not in known:
-                raise SettingError(
-                    f"class_weight names {name!r}, which is none of the classes: "
-                    f"{listed(self.classes)}"
-                )
+    def _check_weights(self, *possible: Sequence[Label]) -> None:
+        """Refuse the weight of a class that is in none of the possible sets of classes."""
+        strange = [self.weight.keys() - map(spelled_label, classes) for classes in possible]
+        if all(strange):
+            known = " or ".join(map(listed, possible))
+            raise SettingError(
+                f"class_weight names {min(strange[0])!r}, which is none of the classes: {known}"
+            )
 
     def _classes_in(self, parsed: Parsed, found: Sequence[Label]) -> "Labels":
         """Make classes of the labels found at the beginning of the data."""
@@ -267,6 +267,8 @@ class Labels:
             # A 1 that came alone was taken for the positive class, as in most pairs.
             if new | self.target.keys() <= sign.keys() and self.target.items() <= sign.items():
                 self.target |= {value: sign[value] for value in new}
+                if len(self.target) == 2:
+                    self._check_weights(self.classes)
                 return
         label = parsed.batch.label
         assert label is not None

@@ -217,7 +217,14 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
             return weight
         code, each = label.astype(np.int64), np.ones(self._classes)
         if isinstance(self.class_weight, Mapping):
-            each = np.array([self.class_weight.get(c, 1.0) for c in self.classes_.tolist()])
+            classes = self.classes_.tolist()
+            strange = [name for name in self.class_weight if name not in classes]
+            if strange and not self.class_weight.keys() >= {*classes}:
+                raise SettingError(
+                    f"class_weight names {strange[0]!r}, which is none of the classes: "
+                    f"{', '.join(map(repr, classes))}"
+                )
+            each = np.array([self.class_weight.get(c, 1.0) for c in classes])
         elif whole and self.class_weight == BALANCED:
             present = np.bincount(code, weight, self._classes)
             each = present.sum() / (self._classes * present)

@@ -1,12 +1,13 @@
 """What is known of a run while it goes on: every figure measured before learning."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.text import counted
 from dwindle.algorithm.losses import is_classification
 from dwindle.engine import kernels
 from dwindle.features.batch import Batch
@@ -139,6 +140,7 @@ class Progress:
         self.order = LabelOrder()
         self.examples = 0
         self.feature_count = 0
+        self.unlabelled = 0  # examples, or of importance 0
         self.skipped = 0
         self.total, self.weight = 0.0, 0.0  # of the losses, and of the examples they are of
         self._marks = [(0.0, 0.0)]  # what these were at the last rows of the table, up to three
@@ -188,6 +190,21 @@ class Progress:
         """The accuracy so far, of several classes; two have an AUC."""
         return float("nan")
 
+    def doubts(self) -> Iterator[str]:
+        """Say what is wrong with the labels of the first pass, if anything is."""
+        if self.unlabelled:
+            n = f"{self.unlabelled:,} of {counted(self.examples, 'example')}"
+            yield f"{n} have no label, or importance 0: nothing is learned from them"
+        if self.has_one_class:
+            yield "all labels are the same: with one class there is nothing to tell apart"
+        if fault := self.order.fault(self.labels.weight):
+            yield fault
+
+    @property
+    def has_one_class(self) -> bool:
+        """Whether labels are classes and only one of them was there."""
+        return is_classification(self.loss) and len(self.labels.weight) == 1
+
     def best_constant_loss(self) -> float:
         """Return the least loss that a constant has."""
         return self.labels.best_constant(self.loss)[1]
@@ -222,6 +239,7 @@ class Progress:
         return {
             "examples": self.examples,
             "feature_count": self.feature_count,
+            "unlabelled": self.unlabelled,
             "skipped": self.skipped,
             "total": self.total,
             "weight": self.weight,
@@ -235,6 +253,7 @@ class Progress:
         """Go on from `state`."""
         self.examples, self.feature_count = state["examples"], state["feature_count"]
         self.skipped, self.total, self.weight = state["skipped"], state["total"], state["weight"]
+        self.unlabelled = state.get("unlabelled", 0)  # which an earlier version does not count
         marks = state.get("marks") or [state["since"]]  # of an earlier version
         self._marks = [(total, weight) for total, weight in marks]
         self.labels = LabelCounts({float(y): float(w) for y, w in state["labels"]})

@@ -53,9 +53,9 @@ def class_weights(text: str) -> str | dict[str, float]:
     """Read ``spam=5,ham=1``, or ``balanced``."""
     if text == BALANCED:
         return text
-    pairs = [part.rpartition("=") for part in text.split(",")]
+    pairs = [part.rsplit("=", 1) for part in text.split(",")]
     try:
-        return {name.strip(): float(weight) for name, _, weight in pairs}
+        return {name.strip(): float(weight) for name, weight in pairs}
     except ValueError:
         raise SettingError(
             f"expected weights like spam=5,ham=1 or balanced, got {text!r}"

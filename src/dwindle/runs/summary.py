@@ -81,7 +81,7 @@ def summarized(run: Reached, kept: int, **measured: Any) -> Summary:
         eviction_report=learner.eviction_report() if learner.max_live else {},
         bad_lines=run.bad_lines,
         passes=run.pass_number,
-        worse_than_constant=is_worse(last, run.best, constant),
+        worse_than_constant=not progress.has_one_class and is_worse(last, run.best, constant),
         late_loss=first.late_loss,
         best_pass=run.best.number or None,
         **_later_figures(run),

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
@@ -225,8 +227,8 @@ class _Run(checkpoint.Reached):
             self.last = self.progress.next_pass()
             if self.first is None:
                 self.first = self.last
-                if fault := self.progress.order.fault(self.progress.labels.weight):
-                    self.note(fault)
+                for doubt in self.progress.doubts():
+                    self.note(doubt)
         self.pass_number += 1
         self.skipped_before += self.bad_in_pass
         self.done_in_pass = self.bad_in_pass = 0
@@ -262,6 +264,7 @@ class _Run(checkpoint.Reached):
         assert learner is not None
         assert progress is not None
         progress.skipped = self.skipped_before + self.bad_in_pass
+        progress.unlabelled += batch.n_examples - int(np.count_nonzero(batch.importances()))
         batch = self.labels.learned(parsed, learner.loss)
         first = self.done_in_pass
         for part in cut(batch, progress.examples, self.next_row):
@@ -289,7 +292,7 @@ class _Run(checkpoint.Reached):
                     "begins anew; --save-state keeps it in the model"
                 )
         self.progress = progress_of(self.learner)
-        self.progress.examples = self.unlabelled
+        self.progress.examples = self.progress.unlabelled = self.unlabelled
         while self.next_row <= self.unlabelled:
             self.next_row *= 2
         if self.data.holdout is not None and isinstance(self.settings.holdout, str):
@@ -302,6 +305,8 @@ class _Run(checkpoint.Reached):
         assert self.progress is not None
         self.worker.wait()
         p, kept, seen = self.progress, len(self.learner), self.learner.n_seen
+        if not p.weight:  # no label so far, so there is nothing to show
+            return
         figures = p.examples, p.mean_loss, p.since_last(), p.auc, kept, seen
         where = self.pass_number + 1, self.settings.passes
         self.observer.row(Row(*figures, *where, p.accuracy))
