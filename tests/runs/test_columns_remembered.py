@@ -10,8 +10,10 @@ from dwindle import TruncatedGradientClassifier, batch_of, load
 from dwindle._base.errors import DataError
 from dwindle.data.formats import csv
 from dwindle.data.options import ReadOptions
+from dwindle.model.classes import load_model
 from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
+from dwindle.runs.predict import predict
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle
@@ -70,9 +72,48 @@ def test_a_frame_is_read_by_the_columns_of_the_model_s_file(data):
     model, frame = load(data / "m"), pd.read_csv(data / "us.csv")
     assert frame.zip.dtype == np.int64
     printed = dwindle("predict", "m", "us.csv", cwd=data, text=True).stdout.split()
-    score = model.decision_function(frame[["zip", "x"]])
+    with pytest.warns(UserWarning, match="have lost these zeros, so read the column as strings"):
+        score = model.decision_function(frame[["zip", "x"]])
     np.testing.assert_allclose(score, [float(each) for each in printed], rtol=1e-8)
     assert list(model.explain({"zip": 94110}).contributions) == ["zip=94110"]
+
+
+def test_a_frame_whose_zip_codes_are_strings_has_lost_no_zeros(data, recwarn):
+    frame = pd.read_csv(data / "train.csv", dtype={"zip": str})
+    score = load(data / "m").decision_function(frame[["zip", "x"]])
+    printed = dwindle("predict", "m", "train.csv", cwd=data, text=True).stdout.split()
+    np.testing.assert_allclose(score, [float(each) for each in printed], rtol=1e-8)
+    assert not recwarn.list
+
+
+def test_a_dict_is_a_row_of_the_columns_that_a_model_remembers(tmp_path):
+    rows = [
+        {"label": i % 2, "body": ["see you at the station", "win free money right now"][i % 2]}
+        | {"zip": 94110 + i % 3, "when": f"2024-05-31 1{i % 2}:00", "kind": "abc"[i % 3]}
+        for i in range(60)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for label in ("label", "kind"):  # two classes, and several
+        roles = "--label-column", label, "--drop", "kind" if label == "label" else "label"
+        dwindle(
+            *("train", "a.jsonl", "--model", "m", *roles),
+            *("--categorical", "zip", "--text", "body"),
+            cwd=tmp_path,
+        )
+        model, row = load_model(tmp_path / "m"), rows[1]
+        expected = next(predict(tmp_path / "m", [str(tmp_path / "a.jsonl")], kind="score"))
+        np.testing.assert_array_equal(model.predict(row)[0], expected.prediction[1])
+        found = model.explain(row)
+        names = (found if label == "label" else found["b"]).contributions
+        assert {"body^free", "zip=94111", "when.hour=11"} <= set(names)
+
+
+def test_what_is_neither_a_dict_nor_a_batch_is_refused(data):
+    model = Model.load(data / "m")
+    with pytest.raises(DataError, match="expected a Batch, or one example as a dict, got list"):
+        model.predict([{"zip": 94110}])
+    with pytest.raises(DataError, match="has none of the columns that the model was trained on"):
+        model.explain({"zap": 94110})
 
 
 def test_the_model_says_what_each_column_is_and_why(data):

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pyarrow as pa
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.wide import wide
-from dwindle.data.options import ReadOptions
+from dwindle.data.options import ReadOptions, as_before
 from dwindle.data.schema import ColumnKinds
 from dwindle.features.batch import Batch
 
@@ -61,6 +62,13 @@ def read_frame(frame: Any, options: ReadOptions, kinds: ColumnKinds) -> Parsed:
 def frame_of(row: Mapping[str, Any]) -> pa.Table:
     """Make a frame of one row, given by the names of its columns."""
     return pa.Table.from_pylist([dict(row)])
+
+
+def batch_of_row(row: Mapping[str, Any], reading: dict[str, Any]) -> Batch:
+    """Make a batch of one row, read as a model's metadata says; what it lacks is missing."""
+    how = replace(as_before(reading, ReadOptions()), labelled=False)
+    batch = read_frame(frame_of(row), how, ColumnKinds(None, how.schema)).batch
+    return batch._replace(label=None, importance=None)
 
 
 def is_frame(frame: Any) -> bool:

@@ -141,7 +141,8 @@ class ColumnKinds:
         self.unseen = frozenset(names)
         self._lock = Lock()
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Keep what the user should know, until `tell`; once only."""
         with self._lock:
             self._notes.setdefault(text, False)
 
@@ -171,7 +172,7 @@ class ColumnKinds:
                 self._undecided.pop(name, None)
                 self._found[name] = Column(name, kind, why)
         if before is None and note:
-            self._note(note)
+            self.note(note)
         return self._found[name]
 
     def features(
@@ -200,7 +201,7 @@ class ColumnKinds:
     def tell_unseen(self) -> None:
         """Note, at the end of the data, which names were not in it."""
         for name in sorted(self.unseen):
-            self._note(f"no namespace {name!r} in the data: it is neither dropped nor multiplied")
+            self.note(f"no namespace {name!r} in the data: it is neither dropped nor multiplied")
         self.tell()
 
     def _kind(self, name: str) -> Kind | None:
@@ -217,9 +218,9 @@ class ColumnKinds:
             missing = [name for name in self._tables if name not in there]
             new = [name for name in columns if name not in self._tables]
             if missing:
-                self._note(f"{source}: lacks {listed(missing)}, which files before it have")
+                self.note(f"{source}: lacks {listed(missing)}, which files before it have")
             if new:
-                self._note(f"{source}: has {listed(new)}, which files before it lack")
+                self.note(f"{source}: has {listed(new)}, which files before it lack")
         self._sources.add(source)
         for name in columns:
             self._tables[name] = None
@@ -241,9 +242,9 @@ class ColumnKinds:
                 f"({listed(wanted)}); its columns are {listed(columns)}: is it the right file?{ask}"
             )
         if missing:
-            self._note(f"{source}: lacks {listed(missing)}, which the model was trained on")
+            self.note(f"{source}: lacks {listed(missing)}, which the model was trained on")
         if new := [name for name in columns if name not in self._found]:
-            self._note(f"{source}: has {listed(new)}, which the model does not know: not read")
+            self.note(f"{source}: has {listed(new)}, which the model does not know: not read")
 
     def _check_said(self, columns: Sequence[str], source: str) -> None:
         for said in self._said:

@@ -65,9 +65,9 @@ class ClassModels:
         """Return, for each class, the weight of each feature by name, heaviest first."""
         return dict(zip(self.classes, (model.weights() for model in self.members), strict=True))
 
-    def predict(self, batch: Batch) -> NDArray[np.float64]:
+    def predict(self, x: Features | Batch) -> NDArray[np.float64]:
         """Predict each example, before any link; returns a column for each class."""
-        return np.column_stack([model.predict(batch) for model in self.members])
+        return np.column_stack([model.predict(x) for model in self.members])
 
     def explain(self, x: Features | Batch) -> dict[Any, Explanation]:
         """Return, for each class, what each feature of one example adds to its prediction."""

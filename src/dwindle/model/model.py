@@ -94,7 +94,8 @@ class Model:
         """Make a learner that goes on from this model, perhaps with other settings.
 
         With the state it goes on as the learner would have, to the bit unless the settings differ.
-        Without, it begins with the weights, and with fresh statistics.
+        Without, it begins with the weights, and with fresh statistics. It takes dicts as they are:
+        `predict` and `explain` of the model read them by its columns.
         """
         settings = self.settings if settings is None else settings
         if settings["loss"] != self.settings["loss"]:
@@ -144,21 +145,43 @@ class Model:
         """Return the weight of each feature by name, heaviest first."""
         return dict(zip(map(shown, self.names), self.weight.tolist(), strict=True))
 
-    def predict(self, batch: Batch) -> NDArray[np.float64]:
-        """Predict each example of a batch, before any link."""
+    def predict(self, x: Features | Batch) -> NDArray[np.float64]:
+        """Predict each example of a batch, or the one of a dict, before any link.
+
+        If the model remembers its columns, a dict is a row of them.
+        """
         return self._predicted(
-            batch, constant=self.settings["intercept"], normalize=self.settings["normalize"]
+            self._batch(x),
+            constant=self.settings["intercept"],
+            normalize=self.settings["normalize"],
         )
 
     def explain(self, x: Features | Batch) -> Explanation:
-        """Return what each feature of one example adds to its prediction, the largest first."""
+        """Return what each feature of one example adds to its prediction, the largest first.
+
+        If the model remembers its columns, a dict is a row of them.
+        """
         return explained(
-            x,
+            self._batch(x),
             self.predict,
             lambda batch: self._predicted(batch, constant=False, normalize=False),
             self.intercept,
             float(self.settings["intercept"]) if self.settings["normalize"] else None,
         )
+
+    def _batch(self, x: Features | Batch) -> Batch:
+        """Read an example that is a dict, by the columns that the model remembers, if any."""
+        if isinstance(x, Batch):
+            return x
+        if not isinstance(x, Mapping):
+            kind = type(x).__name__
+            raise DataError(f"expected a Batch, or one example as a dict, got {kind}: see batch_of")
+        reading = self.metadata.get("reading", {})
+        if not reading.get("schema"):
+            return Batch.from_dicts([x])
+        from dwindle.data.frames import batch_of_row  # noqa: PLC0415  (a learner starts without)
+
+        return batch_of_row(x, reading)
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """Predict with or without the intercept."""

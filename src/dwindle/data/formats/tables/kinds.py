@@ -24,6 +24,7 @@ YES = [b"true", b"True", b"TRUE"]
 NO = [b"false", b"False", b"FALSE"]
 NUMBER = r"^\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))\s*$"
 CODE = r"^\s*0[0-9]+\s*$"
+ZEROS = "numbers with leading zeros"  # why they are a category
 NO_CODE = r"^\s*[+-]|[.eE]"  # of a number
 
 
@@ -119,7 +120,7 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
         return None
     if _any(code) and not _any(pc.and_(number, _match(cells, NO_CODE))):
         shown = quoted(cells[pc.index(code, True).as_py()].as_py())
-        what = f"numbers with leading zeros, as {shown}"
+        what = f"{ZEROS}, as {shown}"
         note = f"column {name!r}: {what}: taken as a category (--numeric {name} reads numbers)"
         return Guess(Kind.CATEGORY, what, note)
     odd = pc.and_(there, pc.invert(pc.or_(number, truth)))

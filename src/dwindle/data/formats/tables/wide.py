@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow.types import is_dictionary
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.data.formats.block import Parsed
@@ -17,7 +18,7 @@ from dwindle.data.formats.tables.column_features import (
     distinct_values,
     features_of,
 )
-from dwindle.data.formats.tables.kinds import kind_by_cells, kind_by_type
+from dwindle.data.formats.tables.kinds import ZEROS, kind_by_cells, kind_by_type
 from dwindle.data.formats.tables.several import Several, merged
 from dwindle.data.formats.tables.vocabulary import (
     Vocabulary,
@@ -201,6 +202,11 @@ class WideTable:
         known = self._kinds.column(name) or self._decided(column, name, line)
         if known is None or pa.types.is_null(column.type):
             return absent(name, len(column))
+        if known.why.startswith(ZEROS) and not (is_text(column.type) or is_dictionary(column.type)):
+            self._kinds.note(
+                f"{self._source}: column {name!r} is of type {column.type}, and the model learned "
+                f"{known.why}: numbers have lost these zeros, so read the column as strings"
+            )
 
         def fault(i: int, cell: bytes) -> None:
             wrong.setdefault(i, self._kinds.contradicts(known, quoted(cell)))
@@ -263,7 +269,7 @@ def _said(
         return np.zeros(table.num_rows, np.float32), np.zeros(table.num_rows, np.float32), None
     what, names = f"label column {role.label!r}", None
     column = as_dictionary(table.column(role.label))
-    if pa.types.is_dictionary(column.type):
+    if is_dictionary(column.type):
         distinct, code, present = distinct_values(column, role.label, faults)
         names = [name.strip() for name in distinct.to_pylist()]
         label, unlabeled = code.astype(np.float32), ~present
