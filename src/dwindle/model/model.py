@@ -169,7 +169,7 @@ class Model:
             float(self.settings["intercept"]) if self.settings["normalize"] else None,
         )
 
-    def _batch(self, x: Features | Batch) -> Batch:
+    def _batch(self, x: Any) -> Batch:
         """Read an example that is a dict, by the columns that the model remembers, if any."""
         if isinstance(x, Batch):
             return x
