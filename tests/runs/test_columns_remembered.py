@@ -465,3 +465,25 @@ def test_a_csv_file_that_is_none_gets_a_hint(tmp_path, name, text, message):
 
 def test_reading_options_may_name_kinds_in_python():
     assert ReadOptions(columns={"a": "drop", "b": "text"}).dropped == {"a"}
+
+
+def test_a_model_of_text_refuses_a_table_none_of_whose_columns_it_knows(tmp_path):
+    (tmp_path / "a.vw").write_text("1 |w good:1\n-1 |w bad\n" * 20)
+    (tmp_path / "iris.csv").write_text("length,width\n" + "5.1,3.5\n4.9,3\n" * 5)
+    dwindle("train", "a.vw", "--model", "m", cwd=tmp_path)
+    done = dwindle("predict", "m", "iris.csv", cwd=tmp_path, check=False, text=True)
+    assert done.returncode == 1
+    assert told(done)[0].startswith(
+        "iris.csv: the model knows none of the first 2 features, as 'length': is it the right file?"
+    )
+    assert dwindle("predict", "m", "iris.csv", "--allow-unknown", cwd=tmp_path).stdout
+
+
+def test_options_of_tables_are_said_to_do_nothing_on_text_without_columns(tmp_path):
+    (tmp_path / "a.vw").write_text("1 |w good:1\n-1 |w bad\n" * 20)
+    options = "--label-column", "q", "--weight-column", "w", "--categorical", "w"
+    done = dwindle("train", "a.vw", "--model", "m", *options, cwd=tmp_path, text=True)
+    said = "--label-column q, --weight-column w, --categorical w only says how to read tables"
+    assert told(done) == [f"a.vw: has no columns: {said}"]
+    done = dwindle("train", "a.vw", "--model", "m", cwd=tmp_path, text=True)
+    assert not told(done)

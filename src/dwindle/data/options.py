@@ -45,6 +45,27 @@ class ReadOptions:
         return frozenset(name for name, kind in self.columns.items() if kind == Kind.DROP)
 
 
+def for_tables(options: ReadOptions) -> list[str]:
+    """List the options given that only tables heed, as the command line writes them.
+
+    >>> for_tables(ReadOptions(label_column="y", columns={"zip": "category", "ad": "drop"}))
+    ['--label-column y', '--categorical zip']
+    """
+    usual, named = ReadOptions(), {"category": "categorical", "number": "numeric"}
+    roles = ("label_column", "weight_column", "id_column")
+    said = {name: getattr(options, name) for name in roles}
+    found = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in said.items()
+        if value not in {None, getattr(usual, name)}
+    ]
+    return found + [
+        f"--{named.get(kind, kind)} {name}"
+        for name, kind in options.columns.items()
+        if kind != Kind.DROP
+    ]
+
+
 def kinds_for(options: ReadOptions, note: Callable[[str], None] | None = None) -> ColumnKinds:
     """Begin to decide the kinds of columns, for all that is read with these options."""
     return ColumnKinds(

@@ -82,23 +82,28 @@ def predicted(
     everything = read(files, reading, kinds)
     for parsed, prediction in prefetch((p, model.predict(p.batch)) for p in everything):
         if not examples and not reading.allow_unknown:
-            check_known(model, parsed, ask=reading.allow_unknown is not None)
+            foreign = reading.schema is None and kinds.schema() is not None
+            expected = 0 if foreign else EXPECTED
+            check_known(model, parsed, expected, ask=reading.allow_unknown is not None)
         yield parsed, prediction
         examples += parsed.batch.n_examples
         observer.position(Position(examples, parsed.end, total))
 
 
-def check_known(model: Model | ClassModels, parsed: Parsed, *, ask: bool = False) -> None:
-    """Refuse data none of whose features the model knows, though it should know `EXPECTED`.
+def check_known(
+    model: Model | ClassModels, parsed: Parsed, expected: int = EXPECTED, *, ask: bool = False
+) -> None:
+    """Refuse data none of whose features the model knows, though it should know so many.
 
     Of the features that it saw in training, a model keeps some: so many are expected of the
-    distinct ones here. With ``ask`` the user is told how to go on.
+    distinct ones here; of a table, if the model learned from none, whatever there is. With ``ask``
+    the user is told how to go on.
     """
     seen, known = model.metadata.get("seen"), model.key
     distinct = np.unique(parsed.batch.key[:LOOKED_AT])
-    if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(known) < EXPECTED * seen:
+    if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(known) < expected * seen:
         return
-    if not np.isin(distinct, known).any():
+    if len(distinct) and len(known) and not np.isin(distinct, known).any():
         names = parsed.batch.names
         first = f"feature {parsed.batch.key[0]}" if names is None else repr(shown(names[0]))
         raise DataError(

@@ -12,7 +12,7 @@ from dwindle._base.system import cores
 from dwindle._base.threads import ordered_map
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import Block, Parsed
-from dwindle.data.options import BLOCK, ReadOptions
+from dwindle.data.options import BLOCK, ReadOptions, for_tables
 from dwindle.data.pipes import Arriving
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.sources import Opened
@@ -27,6 +27,9 @@ def parsed_lines(
     mentions: Callable[[Block, str], bool] | None = None,
 ) -> Iterator[Parsed]:
     """Parse a file of lines, a block at a time; ``mentions`` is for `searched`."""
+    idle = for_tables(options) if kinds.remembered is None else []
+    if idle:
+        kinds.note(f"{source.name}: has no columns: {', '.join(idle)} only says how to read tables")
     part = partial(parse, interactions=options.interactions, ignore=options.dropped)
     found = blocks_of(source, options)
     if mentions is not None:
