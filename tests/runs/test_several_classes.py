@@ -242,6 +242,29 @@ def test_balanced_weights_of_a_pipe_are_refused_since_it_is_read_once(folder):
     assert b"a pipe can be read only once" in done.stderr
 
 
+def test_balanced_weights_go_on_from_a_model_with_data_that_lacks_a_class(folder):
+    dwindle("train", "train.csv", "-m", "m", cwd=folder)
+    header, *lines = (folder / "test.csv").read_text().splitlines(keepends=True)
+    (folder / "few.csv").write_text(header + "".join(x for x in lines if not x.startswith("owl")))
+    how = ("--start-from", "m", "--class-weight", "balanced")
+    dwindle("train", "few.csv", "-m", "m", *how, cwd=folder)
+    assert load_model(folder / "m").classes == list(NAMES)
+
+
+@pytest.mark.parametrize("weight", ["balanced", "cat=0.5,owl=3.0"])
+def test_tune_weighs_classes_and_its_command_makes_the_same_model(folder, weight):
+    how = ("--classes", "cat,dog,owl", "--class-weight", weight)
+    grid = ("--folds", "2", "--learning-rate", "1.5", "--passes", "1", "--gravity", "0")
+    done = dwindle(
+        *("tune", "train.csv", "-m", "m", *how, *grid, "--no-picture"), cwd=folder, text=True
+    )
+    [command] = [line for line in done.stderr.splitlines() if line.startswith("command ")]
+    assert f"--classes cat,dog,owl --class-weight {weight}" in command
+    tuned = (folder / "m").read_bytes()
+    dwindle(*command.split()[2:], cwd=folder)
+    assert (folder / "m").read_bytes() == tuned
+
+
 def test_models_of_several_classes_are_merged(folder):
     for name, seed in (("one", 1), ("two", 2)):
         (folder / f"{name}.csv").write_text(csv(200, seed))

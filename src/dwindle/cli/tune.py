@@ -49,6 +49,7 @@ FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 @decorated(*(setting(RunSettings, name, several=tried) for name, tried in TRIED.items()))
 @decorated(*(setting(LearnerSettings, name) for name in FIXED))
 @setting(TrainSettings, "classes")
+@setting(TrainSettings, "class_weight")
 @click.option("--folds", default=5, show_default=True, help="Number of cross-validation folds.")
 @click.option(
     "--metric", type=click.Choice([name.replace("_", "-") for name in goals()]),

@@ -18,7 +18,9 @@ from dwindle.runs.settings import RunSettings
 ROWS = 15  # at most, of the table
 # Options of `tune` that are the same options of `train`, beside the settings in the table.
 SHARED = {
-    **dict.fromkeys(("keep", "format_", "delimiter", "header", "weight_column")),
+    **dict.fromkeys(
+        ("classes", "class_weight", "keep", "format_", "delimiter", "header", "weight_column")
+    ),
     "label_column": "label",
     "interactions": (),
     "categorical": (),
@@ -79,12 +81,19 @@ def command_line(setting: Any, options: Mapping[str, Any]) -> str:
         if value == usual[name]:
             continue
         option = "--" + name.strip("_").replace("_", "-")
-        for each in value if isinstance(value, tuple) else (value,):
+        for each in value if isinstance(value, tuple) else (_joined(value),):
             if each is False:
                 words.append(f"--no-{option[2:]}")
             else:
                 words += [option] if each is True else [option, str(each)]
     return shlex.join(words)
+
+
+def _joined(value: Any) -> Any:
+    """Write classes, or their weights, as their options take them; another value stays as it is."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={weight}" for name, weight in value.items())
+    return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
 def table(found: Any) -> Iterator[str]:

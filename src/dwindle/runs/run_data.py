@@ -1,23 +1,58 @@
-"""The data of a run, pass after pass, and the examples held out of it to measure on."""
+"""The data of a run: its labels, its passes, and the examples held out to measure on."""
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError, errors_at
+from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle.data.cache import CachedExamples
 from dwindle.data.formats.block import BadLine, Parsed
-from dwindle.data.labels import Labels
+from dwindle.data.labels import Labels, balanced, listed
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import format_by_name, needs_parsing, once_only
 from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.model.classes import ClassModels
+from dwindle.model.model import Model
 from dwindle.runs.class_progress import progress_of
+from dwindle.runs.settings import BALANCED
+
+
+def labels_of(
+    paths: Sequence[str],
+    reading: ReadOptions,
+    classes: Any,
+    class_weight: Any,
+    model: Model | ClassModels | None = None,
+    model_path: str | os.PathLike[str] | None = None,
+) -> Labels:
+    """Begin with the classes that are named, or those of a model to go on from, and their weights.
+
+    Weights that are to be balanced are found by reading the data.
+    """
+    labels = Labels() if classes is None else Labels.of(classes)
+    if model is not None:
+        target = Labels.in_metadata(model.metadata).target
+        if labels.target not in ({}, target):
+            raise SettingError(
+                f"{model_path}: was trained with other classes: {listed(Labels(target).classes)}"
+            )
+        labels = Labels(target)
+    if class_weight != BALANCED:
+        return Labels(labels.target, class_weight)
+    if once_only(paths):
+        raise DataError(
+            "class_weight balanced reads the data twice, and a pipe can be read only once: use a "
+            "file, or say the weights"
+        )
+    return balanced(labels, read(paths, reading))
 
 
 class Passes:

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from dwindle._base.errors import DataError, SettingError, errors_at
+from dwindle._base.errors import DataError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
-from dwindle.data.labels import Labels, balanced
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.shuffle import shuffled
 from dwindle.data.sources import Position, Sources, once_only, size, sources
-from dwindle.data.stream import read
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.jit.compile import seconds_compiling
@@ -32,8 +30,8 @@ from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.progress_table import Row, cut
-from dwindle.runs.run_data import Passes
-from dwindle.runs.settings import BALANCED, TrainSettings
+from dwindle.runs.run_data import Passes, labels_of
+from dwindle.runs.settings import TrainSettings
 from dwindle.runs.start import REMEMBERED, RESUMED, check_needed, completed, continued
 from dwindle.runs.summary import Summary, metadata, summarized
 
@@ -83,30 +81,15 @@ def train(
     if not resume:
         checkpoint.check_free(target, files.given)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
-    run = _Run(files, target, settings, data, observer, start_from)
+    run = _Run(files, target, settings, data, observer, start_from, start)
     with closing(data):
         try:
             run.hold_out()
             if earlier is not None:
                 run.restore(*earlier)
-            elif start is not None:
-                run.start(start)
             return run.go()
         finally:
             run.clean_up()
-
-
-def _labels(settings: TrainSettings, paths: Sources) -> Labels:
-    """Begin with the classes that are named, and their weights, if any."""
-    labels = Labels() if settings.classes is None else Labels.of(settings.classes)
-    if settings.class_weight == BALANCED:
-        if once_only(paths):
-            raise DataError(
-                "class_weight balanced reads the data twice, and a pipe can be read only once: "
-                "use a file, or say the weights"
-            )
-        return balanced(labels, read(paths, settings.reading))
-    return Labels(labels.target, settings.class_weight)
 
 
 class _Run(checkpoint.Reached):
@@ -120,8 +103,10 @@ class _Run(checkpoint.Reached):
         data: Passes,
         observer: Observer,
         start_from: str | os.PathLike[str] | None,
+        model: Model | ClassModels | None,
     ) -> None:
-        super().__init__(labels=_labels(settings, paths))
+        how = settings.classes, settings.class_weight
+        super().__init__(labels=labels_of(paths, settings.reading, *how, model, start_from))
         check_writable(model_path)
         held = [settings.holdout] if isinstance(settings.holdout, str) else []
         check_apart(model_path, [*paths, *held])
@@ -133,7 +118,10 @@ class _Run(checkpoint.Reached):
         self.settings = settings
         self.data = data
         self.start_from = None if start_from is None else os.fspath(start_from)
-        self.model: Model | ClassModels | None = None  # that it goes on from
+        self.model = model  # that it goes on from
+        if model is not None:
+            self.examples_before = model.metadata.get("examples", 0)
+            self.weight_before = model.metadata.get("importance", self.examples_before)
         self.observer = observer
         self.note = cache(observer.note)
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
@@ -146,17 +134,6 @@ class _Run(checkpoint.Reached):
         """Read the holdout, if it is a file, so that what is wrong with it is known at once."""
         if self.data.holdout is not None and isinstance(self.settings.holdout, str):
             self.skipped_before = self._skip(self.data.holdout.read())
-
-    def start(self, model: Model | ClassModels) -> None:
-        """Go on from a model, when the data begins."""
-        target = Labels.in_metadata(model.metadata).target
-        if self.labels.target not in ({}, target):
-            there = ", ".join(map(str, Labels(target).classes))
-            raise SettingError(f"{self.start_from}: was trained with other classes: {there}")
-        self.labels = Labels(target, self.labels.weight)
-        self.examples_before = model.metadata.get("examples", 0)
-        self.weight_before = model.metadata.get("importance", self.examples_before)
-        self.model = model
 
     def go(self) -> Summary:
         """Make the passes and write the model."""

@@ -29,6 +29,7 @@ from dwindle.runs.checkpoint import check_free
 from dwindle.runs.journal import Journal
 from dwindle.runs.metrics import METRICS
 from dwindle.runs.observer import Observer, Stopped
+from dwindle.runs.run_data import labels_of
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.summary import Summary
 from dwindle.runs.train import train
@@ -51,6 +52,7 @@ class TuneSettings:
     reading: ReadOptions = field(default_factory=ReadOptions)
     jobs: int | None = None  # as many as there are cores
     classes: Any = None  # all of them, if the beginning of the data lacks some
+    class_weight: Any = None  # as in `TrainSettings`
 
     def search(self, loss: Any, classes: int = 0) -> Search:
         """Make the search for the best setting."""
@@ -65,6 +67,7 @@ class TuneSettings:
             skip_bad=self.skip_bad,
             reading=self.reading,
             classes=self.classes,
+            class_weight=self.class_weight,
         )
 
     def check(self) -> None:
@@ -164,7 +167,7 @@ def _fill(
     observer: Observer,
 ) -> tuple[Any, Labels]:
     """Parse the data into the cache, labels as the loss wants them; return the loss and labels."""
-    labels = Labels() if settings.classes is None else Labels.of(settings.classes)
+    labels = labels_of(paths, settings.reading, settings.classes, settings.class_weight)
     loss = settings.fixed.ingredients().loss
     total, done = size(paths), 0
     observer.position(Position(0, 0, total))
@@ -194,8 +197,8 @@ def _fill(
 
 
 def _checked(parsed: Parsed, labels: Labels, loss: Any) -> Parsed:
-    """Map the labels, refuse those the loss cannot use, and drop the names."""
-    batch = parsed.batch._replace(label=labels.mapped(parsed, loss), names=None)
+    """Map and weigh the labels, refuse those the loss cannot use, and drop the names."""
+    batch = labels.learned(parsed, loss)._replace(names=None)
     if not labels.are_several:
         with errors_at(parsed.place):
             Learner(loss).checked_labels(batch)
