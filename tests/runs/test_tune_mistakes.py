@@ -22,7 +22,7 @@ TEXT = planted_data.vw(EXAMPLES).encode()
         (["--passes", "1,2.5"], "--passes: expected whole numbers separated by commas, got '1,2.5'"),
         (["--pass-decay", ""], "--pass-decay: expected numbers separated by commas, got ''"),
         (["--learning-rate", "-1"], "learning_rate must be finite and above 0, got -1.0"),
-        (["--update", "plain,best"], "update must be one of adaptive, plain, averaged, ftrl, rda, got 'best'"),
+        (["--update", "plain,best"], "update must be one of adaptive, centred, plain, averaged, ftrl, rda, got 'best'"),
         (["--tolerance", "little"], "--tolerance: expected a share like 1% or 0.01, got 'little'"),
         (["--tolerance", "1"], "tolerance must be 0 or more and below 1, got 1.0 (1% is 0.01)"),
         (["--folds", "1"], "folds must be 2 or more, got 1"),
@@ -50,9 +50,12 @@ def test_numbers_have_no_accuracy_and_the_first_labels_decide(tmp_path):
     )
     assert done.returncode == 2
     assert "metric accuracy needs labels of two classes, not Squared" in done.stderr
-    tuned = tune([str(tmp_path / "a.svm")], tmp_path / "m", TuneSettings(grid=GRID, folds=3))
+    with pytest.warns(UserWarning, match="no gravity tried is within the tolerance"):
+        tuned = tune([str(tmp_path / "a.svm")], tmp_path / "m", TuneSettings(grid=GRID, folds=3))
     assert (tuned.found.metric, tuned.summary.loss_name) == ("loss", "Squared")
-    assert tuned.found.chosen.loss <= tuned.found.bound == 1.01 * tuned.found.dense.loss
+    assert (
+        tuned.found.chosen.loss <= tuned.found.bound == pytest.approx(1.01 * tuned.found.dense.loss)
+    )
 
 
 @pytest.mark.slow
@@ -124,8 +127,8 @@ def test_labels_that_cannot_be_learned_are_told_with_their_place(tmp_path, text,
 def test_labels_that_are_all_the_same_are_told_and_it_goes_on(tmp_path, label):
     (tmp_path / "a.vw").write_text("".join(f"{label} | a:{i % 7} b\n| c\n" for i in range(40)))
     done = dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST)
-    said = "dwindle: all labels are the same: there is nothing to tell apart"
-    assert done.stderr.splitlines().count(said) == 1
+    said = "all labels are the same: there is nothing to tell apart"
+    assert done.stderr.count("all labels are the same") == done.stderr.count(said) == 1
     assert len(Model.load(tmp_path / "m")) <= 2
     (tmp_path / "a.vw").write_text(planted_data.vw(EXAMPLES))
     assert said not in dwindle("tune", tmp_path / "a.vw", "-m", tmp_path / "m", *FAST).stderr
@@ -136,7 +139,8 @@ def test_unlabelled_examples_at_the_top_are_passed_over(data, tmp_path):
     reference = tune(
         [str(data)], tmp_path / "n", TuneSettings(grid=GRID._replace(cooldown=(1,)), folds=3)
     )
-    tuned = tune([str(tmp_path / "a.vw"), str(data)], tmp_path / "m", TuneSettings(grid=GRID._replace(cooldown=(1,)), folds=3))  # fmt: skip
+    with pytest.warns(UserWarning, match="30 of 330 examples have no label"):
+        tuned = tune([str(tmp_path / "a.vw"), str(data)], tmp_path / "m", TuneSettings(grid=GRID._replace(cooldown=(1,)), folds=3))  # fmt: skip
     assert tuned.found == reference.found
 
 

@@ -18,6 +18,7 @@ BINS = 2**16
 FEW = 2  # labels that are counted without sorting
 MANY = 10_000  # distinct labels counted one by one; beyond, they are rounded
 GOLDEN = (5**0.5 - 1) / 2
+ALL_ALIKE = "all labels are the same: there is nothing to tell apart"
 NO_BINS = np.empty((2, 0))
 
 
@@ -196,7 +197,7 @@ class Progress:
             n = f"{self.unlabelled:,} of {counted(self.examples, 'example')}"
             yield f"{n} have no label, or importance 0: nothing is learned from them"
         if self.has_one_class:
-            yield "all labels are the same: with one class there is nothing to tell apart"
+            yield ALL_ALIKE
         if fault := self.order.fault(self.labels.weight):
             yield fault
 

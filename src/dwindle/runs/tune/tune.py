@@ -29,6 +29,7 @@ from dwindle.runs.checkpoint import check_free
 from dwindle.runs.journal import Journal
 from dwindle.runs.metrics import METRICS
 from dwindle.runs.observer import Observer, Stopped
+from dwindle.runs.progress import ALL_ALIKE
 from dwindle.runs.run_data import labels_of
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.summary import Summary
@@ -132,7 +133,7 @@ def _found(paths: Sources, path: Path, settings: TuneSettings, observer: Observe
         loss, labels = _fill(cache, paths, settings, observer)
         examples = [parsed.batch for parsed in cache.read()]
         if len(set[float]().union(*map(Labels().found, examples))) < 2:
-            observer.note("all labels are the same: there is nothing to tell apart")
+            observer.note(ALL_ALIKE)  # which the training says too, if they are classes
         journal = Journal(path, _about(examples, loss, settings))
         if len(journal):
             observer.note(f"going on: {counted(len(journal), 'run')} found finished in {path}")
