@@ -52,6 +52,35 @@ def test_cells_of_text_are_numbers_if_nearly_all_are_and_none_is_a_code(cells, k
     assert guessed(*cells).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["3,5", "4", "-0,25", "NA"], "looks like numbers with a comma, as '3,5'"),
+        (["1,234", "1.234,5"], "looks like numbers with a comma, as '1,234'"),
+        (["05/31/2024", "6/1/24 1:30 PM"], "looks like dates, as '05/31/2024'"),
+        (["31.05.2024", "01.06.2024"], "looks like dates, as '31.05.2024'"),
+        ([str(100_000 + i) for i in range(100)], "100 whole numbers, all distinct, as ids are"),
+        (["10.0.0.1", "10.0.0.2"], ""),
+        (["a,b", "c,d"], ""),
+        ([str(i % 50) for i in range(100)], ""),
+        ([str(i * i) for i in range(100)], ""),
+        ([str(-(2**63)), str(2**63 - 1)] * 50, ""),
+        ([str(2**64 + i) for i in range(100)], ""),
+    ],
+)
+def test_what_looks_like_numbers_dates_or_ids_is_said(cells, told):
+    note = guessed(*cells).note
+    assert told in note
+    assert bool(told) == bool(note)
+
+
+def test_whole_numbers_of_a_typed_source_that_look_like_ids_are_said():
+    notes = []
+    frame = pa.table({"id": range(100_000, 100_200), "price": [i % 9 for i in range(200)]})
+    read_frame(frame, ReadOptions(label_column=None), ColumnKinds(note=notes.append))
+    assert [note.partition(":")[0] for note in notes] == ["column 'id'"]
+
+
 def test_a_column_without_values_is_decided_later():
     assert guessed("", "NA", "-") is None
 

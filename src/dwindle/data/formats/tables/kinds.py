@@ -25,6 +25,8 @@ NO = [b"false", b"False", b"FALSE"]
 NUMBER = r"^\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))\s*$"
 CODE = r"^\s*0[0-9]+\s*$"
 ZEROS = "numbers with leading zeros"  # why they are a category
+COMMA = r"^\s*[+-]?[0-9]+(?:[.,][0-9]{3})*(?:,[0-9]+)?\s*$"  # 3,5 or 1.234,5 or 1,234
+DAY = r"^\s*[0-9]{1,2}[/.-][0-9]{1,2}[/.-](?:[0-9]{2}){1,2}(?:[ T][0-9:.]+(?: ?[AaPp][Mm])?)?\s*$"
 NO_CODE = r"^\s*[+-]|[.eE]"  # of a number
 
 
@@ -61,7 +63,8 @@ def kind_by_type(column: pa.Array, name: str) -> Guess | None:
         return kind_of_words(column, name)
     for holds, found in BY_TYPE.items():
         if holds(kind):
-            return Guess(found, f"its type is {kind}")
+            note = _doubt_of_ids(column, name) if pa.types.is_integer(kind) else ""
+            return Guess(found, f"its type is {kind}", note)
     return None
 
 
@@ -89,6 +92,8 @@ def kind_of_words(column: pa.Array, name: str) -> Guess:
             f"column {name!r}: {why}: taken as text (--categorical {name} for one feature a cell)"
         )
         return Guess(Kind.TEXT, why, note)
+    if note := _doubt_of_spelling(cells, name, MOSTLY * there):
+        return Guess(Kind.CATEGORY, "strings", note)
     if n >= ENOUGH and n_distinct > MOSTLY * n:
         note = (
             f"column {name!r}: {n_distinct} of {n} cells distinct: hardly of use as a category "
@@ -125,7 +130,7 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
         return Guess(Kind.CATEGORY, what, note)
     odd = pc.and_(there, pc.invert(pc.or_(number, truth)))
     if not _any(odd):
-        note = ""
+        note = _doubt_of_ids(cells, name)
         if n_missing:
             shown = quoted(cells[pc.index(missing, True).as_py()].as_py())
             note = f"column {name!r}: {n_missing} of {n + n_missing} cells, as {shown}, are missing"
@@ -143,6 +148,42 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
         f"taken as a {guess.kind} (--numeric {name} reads numbers)"
     )
     return Guess(guess.kind, counted, note)
+
+
+def _doubt_of_spelling(cells: pa.Array, name: str, most: float) -> str:
+    """Say so if strings look like numbers or dates that are spelt another way than is read."""
+    looks = {
+        "numbers with a comma": (COMMA, "3.5", "be numbers"),
+        "dates": (DAY, "2024-05-31", "give weekday and month"),
+    }
+    for what, (pattern, better, gain) in looks.items():
+        found = _match(cells, pattern)
+        odd = pc.and_(found, pc.invert(_match(cells, NUMBER)))
+        if _any(odd) and pc.sum(found).as_py() >= most:
+            shown = quoted(cells[pc.index(odd, True).as_py()].as_py().encode())
+            return (
+                f"column {name!r}: looks like {what}, as {shown}: taken as a category "
+                f"(spelt as {better} they would {gain})"
+            )
+    return ""
+
+
+def _doubt_of_ids(column: pa.Array, name: str) -> str:
+    """Say so if whole numbers look like the numbers of rows: each is there once, without gaps."""
+    n = len(column)
+    if n < ENOUGH or column.null_count:
+        return ""
+    try:
+        number = column if pa.types.is_integer(column.type) else column.cast(pa.string())
+        x = np.sort(number.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:  # not all are whole, or one is too large
+        return ""
+    if int(x[-1]) - int(x[0]) >= 2 * n or (x[1:] == x[:-1]).any():
+        return ""
+    return (
+        f"column {name!r}: {n} whole numbers, all distinct, as ids are: taken as numbers all the "
+        f"same (--drop {name} leaves them out)"
+    )
 
 
 def _match(cells: pa.Array, pattern: str) -> pa.Array:
