@@ -55,6 +55,19 @@ def test_prices_are_learned_from_a_file_and_the_model_is_in_their_unit(prices, t
 
 
 @pytest.mark.slow
+def test_the_table_of_numbers_has_no_auc_and_the_summary_is_in_their_unit(tmp_path):
+    (tmp_path / "p.csv").write_text(
+        "label,x\n" + "".join(f"{i % 9}.5,{i % 9}\n" for i in range(99))
+    )
+    said = dwindle("train", tmp_path / "p.csv", "-m", tmp_path / "m", text=True).stderr
+    lines = said.splitlines()
+    assert lines[0].split() == ["examples", "loss", "since", "last", "alive", "seen"]
+    assert len(lines[0]) == len(lines[1])
+    figures = {line.split()[0]: line.split()[1] for line in lines if line}
+    assert float(figures["RMSE"]) ** 2 == pytest.approx(float(figures["loss"]), abs=1e-4)
+    assert float(figures["r2"]) > 0.5
+
+
 def test_tune_finds_a_model_of_the_prices(prices, tmp_path):
     data, test = prices
     told = ("--label-column", "y", "-m", tmp_path / "m", "-q", "--folds", 2, "--passes", 1)

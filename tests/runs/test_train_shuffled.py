@@ -80,6 +80,12 @@ def test_a_sorted_file_is_told_and_shuffling_mends_it(data, tmp_path):
     assert loss() < 0.5 * forgetful
 
 
+def test_prices_that_always_rise_are_told_so(tmp_path):
+    (tmp_path / "p.csv").write_text("label,x\n" + "".join(f"{i}.5,{i % 7}\n" for i in range(400)))
+    said = dwindle("train", tmp_path / "p.csv", "-m", tmp_path / "m", text=True).stderr
+    assert "sorted (they rise 399 times in 400 examples; at random it would be some 200)" in said
+
+
 def test_shuffled_weights_depend_on_the_seed_and_the_pass_alone(data, tmp_path):
     def weights(**how):
         settings = TrainSettings(shuffle=500, passes=2, **how)

@@ -1,6 +1,7 @@
 """What commands print while they run, and the summary of a training run."""
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -188,6 +189,7 @@ class Report(Observer):
             f"loss          {s.loss:.6f} {s.loss_name.lower()}{_which(s)}",
             f"constant      {s.best_constant_loss:.6f} is the best constant's loss",
             *([f"later half    {s.late_loss:.6f}, which is better"] if _is_better_later(s) else []),
+            *(_squared(s) if s.loss_name == "Squared" else []),
             *([f"AUC           {s.auc:.4f}"] if s.auc == s.auc else []),
             *([f"accuracy      {s.accuracy:.4f}"] if s.accuracy == s.accuracy else []),
             *([f"last pass     {_last_pass(s)}"] if s.passes > 1 else []),
@@ -212,7 +214,16 @@ def _which(s: Any) -> str:
 
 def _time(s: Any) -> str:
     compiling = f" ({s.seconds_compiling:.1f} s compiling)" if s.seconds_compiling > 0.1 else ""
-    return f"{s.seconds:.2f} s{compiling}, {s.examples_per_second:,.0f} examples a second"
+    rate = s.examples_per_second
+    shown = "" if math.isnan(rate) else f", {rate:,.0f} examples a second"
+    return f"{s.seconds:.2f} s{compiling}{shown}"
+
+
+def _squared(s: Any) -> Iterator[str]:
+    """Say the error in the labels' unit, and the share of their variance that is explained."""
+    yield f"RMSE          {math.sqrt(s.loss):.6f}"
+    if s.best_constant_loss:
+        yield f"r2            {1 - s.loss / s.best_constant_loss:.6f}"
 
 
 def _is_better_later(s: Any) -> bool:

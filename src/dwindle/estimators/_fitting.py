@@ -149,5 +149,4 @@ class Table:
         p, learner = self._progress, self._learner
         assert p is not None
         assert learner is not None
-        figures = p.examples, p.mean_loss, p.since_last(), p.auc, len(learner), learner.n_seen
-        return Row(*figures, self._pass, self._passes, p.accuracy)
+        return p.row(len(learner), learner.n_seen, self._pass, self._passes)

@@ -57,18 +57,29 @@ class LabelOrder:
         usual = self.usual(weight)
         if usual < FEW:
             return False
-        one_way = min(self.rises, self.falls) < PART * self.changes and self.changes > usual / 2
+        one_way = self._goes_one_way and self.changes > usual / 2
         return one_way or self.changes < PART * usual
+
+    @property
+    def _goes_one_way(self) -> bool:
+        return min(self.rises, self.falls) < PART * self.changes
 
     def fault(self, weight: Mapping[float, float]) -> str:
         """Say what is wrong with the order, and how to mend it; "" if nothing is."""
         if not self.is_sorted(weight):
             return ""
         shuffle = f", or train with --shuffle {self.n}" if self.n <= IN_MEMORY else ""
+        usual = self.usual(weight)
+        if self.changes < PART * usual:
+            why = f"{counted(self.changes, 'change')} in {self.n:,} examples; at random it would be"
+            why = f"{why} some {usual:,.0f}"
+        else:
+            way, times = ("fall", self.falls) if self.falls > self.rises else ("rise", self.rises)
+            why = f"they {way} {times:,} times in {self.n:,} examples; at random it would be"
+            why = f"{why} some {usual / 2:,.0f}"
         return (
-            f"labels come sorted ({counted(self.changes, 'change')} in {self.n:,} examples; at "
-            f"random it would be some {self.usual(weight):,.0f}), and what was learned first is "
-            f"forgotten: shuffle the data{shuffle}"
+            f"labels come sorted ({why}), and what was learned first is forgotten: "
+            f"shuffle the data{shuffle}"
         )
 
     def state(self) -> list[float | None]:

@@ -13,6 +13,7 @@ from dwindle.engine import kernels
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
 from dwindle.runs.label_order import LabelOrder
+from dwindle.runs.progress_table import Row
 
 BINS = 2**16
 FEW = 2  # labels that are counted without sorting
@@ -214,6 +215,12 @@ class Progress:
     def auc(self) -> float:
         """The AUC so far, where there is one."""
         return float("nan") if self.ranking is None else self.ranking.auc()
+
+    def row(self, alive: int, seen: int, number: int, passes: int) -> Row:
+        """Return a line of the table, in pass ``number`` of ``passes``."""
+        auc = None if self.ranking is None else self.auc
+        figures = self.examples, self.mean_loss, self.since_last(), auc, alive, seen
+        return Row(*figures, number, passes, self.accuracy)
 
     def next_pass(self) -> Figures:
         """Begin to measure anew, for the next pass; return the figures of this one."""

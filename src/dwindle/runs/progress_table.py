@@ -23,7 +23,7 @@ class Row(NamedTuple):
     examples: int
     loss: float
     since_last: float
-    auc: float
+    auc: float | None  # None where there is none: of numbers, and of several classes
     alive: int
     seen: int
     pass_number: int = 1
@@ -43,7 +43,7 @@ class Row(NamedTuple):
             _loss(*each) for each in zip((self.loss, self.since_last), widths[1:], strict=False)
         )
         figure = self._figure[1]
-        shown = "" if math.isnan(figure) else f"{figure:.4f}"
+        shown = None if figure is None else "" if math.isnan(figure) else f"{figure:.4f}"
         cells = (count(self.examples), *losses, shown, count(self.alive), f"~{count(self.seen)}")
         return self._joined(str(self.pass_number), cells, widths)
 
@@ -51,18 +51,20 @@ class Row(NamedTuple):
         return self.line()
 
     @property
-    def _figure(self) -> tuple[str, float]:
-        """The name and the value of the figure beside the loss."""
-        several = not math.isnan(self.accuracy)
-        return ("accuracy", self.accuracy) if several else ("AUC", self.auc)
+    def _figure(self) -> tuple[str | None, float | None]:
+        """The name and the value of the figure beside the loss; None if there is none."""
+        if not math.isnan(self.accuracy):
+            return "accuracy", self.accuracy
+        return ("AUC", self.auc) if self.auc is not None else (None, None)
 
     def _widths(self, columns: int | None) -> tuple[int, ...]:
         needed = sum(WIDE) + len(WIDE) - 1 + (5 if self.passes > 1 else 0)
         return WIDE if columns is None or columns >= needed else NARROW
 
-    def _joined(self, number: str, cells: Iterable[str], widths: tuple[int, ...]) -> str:
+    def _joined(self, number: str, cells: Iterable[str | None], widths: tuple[int, ...]) -> str:
         """Put cells into their columns, after that of the pass if there are several."""
-        row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        columns = zip(cells, widths, strict=True)
+        row = " ".join(f"{cell:>{width}}" for cell, width in columns if cell is not None)
         return f"{number:>4} {row}" if self.passes > 1 else row
 
 

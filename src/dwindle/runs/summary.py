@@ -9,6 +9,7 @@ from dwindle.runs.checkpoint import Reached
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures
 
+SHORT = 1e-3  # seconds, less than what a clock beside the compiler measures
 FEW = 20  # examples, which say nothing
 FIGURES = ("loss", "auc", "accuracy")  # of a pass; one that is not defined is left out
 WORSE = 1.01  # times the loss of the best constant, which is known only in hindsight
@@ -27,7 +28,7 @@ class Summary:
     best_constant_loss: float
     auc: float
     seconds: float
-    examples_per_second: float
+    examples_per_second: float  # nan if hardly anything but compiling took time
     peak_memory_bytes: int
     model_bytes: int
     skipped: int
@@ -87,6 +88,15 @@ def summarized(run: Reached, kept: int, **measured: Any) -> Summary:
         **_later_figures(run),
         **measured,
     )
+
+
+def rate(examples: int, seconds: float) -> float:
+    """Return how many examples went by in a second; nan if that was too short to measure.
+
+    >>> rate(1000, 0.5), rate(1000, -1e-3)
+    (2000.0, nan)
+    """
+    return examples / seconds if seconds > SHORT else math.nan
 
 
 def is_worse(last: Figures, best: Best, constant: float) -> bool:

@@ -29,11 +29,11 @@ from dwindle.runs.build import make_learners
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
-from dwindle.runs.progress_table import Row, cut
+from dwindle.runs.progress_table import cut
 from dwindle.runs.run_data import Passes, labels_of
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.start import REMEMBERED, RESUMED, check_needed, completed, continued
-from dwindle.runs.summary import Summary, metadata, summarized
+from dwindle.runs.summary import Summary, metadata, rate, summarized
 
 SHOWN = 3  # bad lines quoted in a summary
 
@@ -281,12 +281,10 @@ class _Run(checkpoint.Reached):
         assert self.learner is not None
         assert self.progress is not None
         self.worker.wait()
-        p, kept, seen = self.progress, len(self.learner), self.learner.n_seen
-        if not p.weight:  # no label so far, so there is nothing to show
+        if not self.progress.weight:  # no label so far, so there is nothing to show
             return
-        figures = p.examples, p.mean_loss, p.since_last(), p.auc, kept, seen
         where = self.pass_number + 1, self.settings.passes
-        self.observer.row(Row(*figures, *where, p.accuracy))
+        self.observer.row(self.progress.row(len(self.learner), self.learner.n_seen, *where))
 
     def _finish(self) -> Summary:
         learner, progress, first = self.learner, self.progress, self.first
@@ -310,7 +308,7 @@ class _Run(checkpoint.Reached):
             len(model),
             seconds=seconds,
             seconds_compiling=compiling,
-            examples_per_second=(progress.examples - self._before) / max(seconds - compiling, 1e-9),
+            examples_per_second=rate(progress.examples - self._before, seconds - compiling),
             peak_memory_bytes=peak_memory(),
             model_bytes=place.stat().st_size,
         )
