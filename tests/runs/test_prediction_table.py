@@ -140,3 +140,12 @@ def test_what_cannot_be_written_is_told(case, args, told):
     done = dwindle("predict", "m", "a.csv", *args, cwd=folder, check=False, text=True)
     assert done.returncode in {1, 2}
     assert told in done.stderr
+
+
+def test_labels_that_are_no_whole_numbers_are_not_cut(tmp_path):
+    (tmp_path / "a.csv").write_text("label,x\n" + "0.5,1\n1.5,2\n" * 20)
+    how = ("--classes", "0.5,1.5", "--loss", "logistic", "--passes", "5")
+    dwindle("train", "a.csv", "-m", "m", *how, cwd=tmp_path)
+    dwindle("predict", "m", "a.csv", "-o", "p.csv", cwd=tmp_path)
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    assert {line.rsplit(",")[-1] for line in lines} == {'"label"', "0.5", "1.5"}

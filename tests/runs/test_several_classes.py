@@ -251,6 +251,18 @@ def test_balanced_weights_go_on_from_a_model_with_data_that_lacks_a_class(folder
     assert load_model(folder / "m").classes == list(NAMES)
 
 
+def test_a_label_that_the_model_to_go_on_from_lacks_is_refused_without_naming_an_option(folder):
+    dwindle("train", "train.csv", "-m", "m", cwd=folder)
+    (folder / "new.csv").write_text("label,a\ncat,w1\nemu,w2\n")
+    done = dwindle(
+        *("train", "new.csv", "-m", "n", "--start-from", "m"), cwd=folder, check=False, text=True
+    )
+    assert (
+        "new.csv:3: expected a label among cat, dog, owl, got 'emu': the model knows no other"
+        in (done.stderr)
+    )
+
+
 @pytest.mark.parametrize("weight", ["balanced", "cat=0.5,owl=3.0"])
 def test_tune_weighs_classes_and_its_command_makes_the_same_model(folder, weight):
     how = ("--classes", "cat,dog,owl", "--class-weight", weight)

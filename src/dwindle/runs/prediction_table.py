@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from dwindle.algorithm.losses import has_probabilities, is_classification, link
 from dwindle.data.formats.block import spelled_label
+from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.features.batch import Batch
 from dwindle.model.classes import ClassModels, load_model
@@ -70,9 +71,11 @@ def _columns(model: Model | ClassModels, threshold: float) -> Callable[[Scores],
         return lambda p: {"prediction": np.asarray(link(model.loss, p))}
     spelled = conversion(model, "label", threshold)
 
-    def label(p: Scores) -> Scores:  # numbers of classes are whole
-        found = spelled(p)
-        return found if found.dtype.kind == "U" else found.astype(np.int64)
+    known = Labels.in_metadata(model.metadata).target  # empty: -1 and 1
+    whole = all(not isinstance(each, str) and float(each).is_integer() for each in known)
+
+    def label(p: Scores) -> Scores:
+        return spelled(p).astype(np.int64) if whole else spelled(p)
 
     kind = "probability" if has_probabilities(model.loss) else "score"
     number = conversion(model, kind)

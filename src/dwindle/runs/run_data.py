@@ -45,14 +45,17 @@ def labels_of(
                 f"{model_path}: was trained with other classes: {listed(Labels(target).classes)}"
             )
         labels = Labels(target)
-    if class_weight != BALANCED:
-        return Labels(labels.target, class_weight)
-    if once_only(paths):
+    if class_weight == BALANCED and once_only(paths):
         raise DataError(
             "class_weight balanced reads the data twice, and a pipe can be read only once: use a "
             "file, or say the weights"
         )
-    return balanced(labels, read(paths, reading))
+    if class_weight == BALANCED:
+        labels = balanced(labels, read(paths, reading))
+    else:
+        labels = Labels(labels.target, class_weight)
+    labels.of_model = model is not None
+    return labels
 
 
 class Passes:
