@@ -181,7 +181,10 @@ def test_models_that_predict_different_things_are_refused_and_nothing_is_written
     done = dwindle("merge", path, numbers, "-m", out)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "numbers.parquet: cannot be merged with part0.parquet: its loss is " in done.stderr
+    assert (
+        "numbers.parquet: cannot be merged with part0.parquet: its loss is squared, not logistic"
+        in done.stderr
+    )
     unsaid = saved(tmp_path / "unsaid.parquet", Model.of(learner))
     with pytest.raises(
         DataError, match=r"unsaid.parquet: its metadata lacks the number of examples"

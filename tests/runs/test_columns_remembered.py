@@ -233,6 +233,9 @@ def test_models_of_parts_of_a_table_are_merged_unless_a_column_is_of_two_kinds(d
     dwindle("train", "us.csv", "-m", "us.m", cwd=data)
     done = dwindle("merge", "one.m", "us.m", "-m", "both", cwd=data, text=True, check=False)
     assert "us.m: cannot be merged with one.m: column 'zip' is a number" in done.stderr
+    dwindle("train", "other.csv", "--drop", "zip", "-m", "without.m", cwd=data)
+    done = dwindle("merge", "one.m", "without.m", "-m", "both", cwd=data, text=True, check=False)
+    assert "column 'zip' is left out (as told) in one and a category (" in done.stderr
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])

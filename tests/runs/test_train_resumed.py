@@ -93,7 +93,7 @@ def test_resume_takes_settings_from_the_checkpoint_and_names_one_that_differs(da
         train([str(data)], model, training, observer=heard(stopping=stopped_after(3)))
     done = dwindle("train", data, "-m", model, "--resume", "-g", "0.5", check=False)
     assert done.returncode == 1
-    assert b"was written with shrinkage" in done.stderr
+    assert b"was written with gravity 0.0001, and now it is 0.5: resume" in done.stderr
     dwindle("train", data, "-m", model, "--resume", "-q")
     found = Model.load(model)
     assert (found.weights(), found.intercept) == fitted([data], tmp_path)

@@ -99,6 +99,22 @@ def from_recipe(described: Mapping[str, Mapping[str, Any]]) -> Any:
     return cls(**{k: float(v) if isinstance(v, str) else v for k, v in fields.items()})
 
 
+def difference(name: str, here: Any, there: Any) -> tuple[str, Any, Any]:
+    """Find the first setting that differs: its name, and both values.
+
+    >>> difference("loss", {"Hinge": {"margin": 1.0}}, {"Hinge": {"margin": 0.5}})
+    ('margin', 1.0, 0.5)
+    >>> difference("loss", {"Squared": {}}, {"Logistic": {}})
+    ('loss', 'squared', 'logistic')
+    """
+    if not (isinstance(here, Mapping) and isinstance(there, Mapping)):
+        return name, here, there
+    if len(here) == len(there) == 1 and here.keys() != there.keys():  # recipes
+        return name, *(next(iter(each)).lower() for each in (here, there))
+    other = next(key for key in {**here, **there} if here.get(key) != there.get(key))
+    return difference(other, here.get(other), there.get(other))
+
+
 def check_recipes(settings: Mapping[str, Any], *others: type) -> None:
     """Refuse settings that this version does not know, of registered classes and of ``others``."""
     by_name = {cls.__name__: cls for cls in others}

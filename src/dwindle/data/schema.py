@@ -74,8 +74,8 @@ class Schema:
                 found[column.name] = before
             else:
                 raise DataError(
-                    f"column {column.name!r} is a {column.kind} ({column.why}) in one and a "
-                    f"{before.kind} ({before.why}) in another: say which when training"
+                    f"column {column.name!r} is {_taken(column)} in one and {_taken(before)} in "
+                    "another: say which when training"
                 )
         return Schema(tuple(found.values()))
 
@@ -87,6 +87,11 @@ class Schema:
     def from_json(cls, kept: Sequence[Mapping[str, str]]) -> "Schema":
         """Read what `to_json` wrote."""
         return cls(tuple(Column(c["name"], Kind(c["kind"]), c["why"]) for c in kept))
+
+
+def _taken(column: Column) -> str:
+    kind = "left out" if column.kind is Kind.DROP else f"a {column.kind}"
+    return f"{kind} ({column.why})"
 
 
 def listed(names: Sequence[str]) -> str:

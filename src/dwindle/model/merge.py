@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.dispatch import difference
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
 from dwindle._base.text import counted
@@ -150,9 +151,10 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
         here, there = getattr(model, where), getattr(first, where)
         for what in names:
             if here.get(what) != there.get(what):
+                which, own, other = difference(what, here.get(what), there.get(what))
                 raise DataError(
-                    f"{name}: cannot be merged with {first_name}: its {what.replace('_', ' ')} is "
-                    f"{here.get(what)}, not {there.get(what)}"
+                    f"{name}: cannot be merged with {first_name}: its {which.replace('_', ' ')} is "
+                    f"{own}, not {other}"
                 )
     if ("reading" in model.metadata) != ("reading" in first.metadata):
         raise DataError(

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dwindle._base.dispatch import difference
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
@@ -99,9 +100,10 @@ def check_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:
     """Refuse to go on from a checkpoint that was written with other settings."""
     for name in here | there:
         if here.get(name) != there.get(name):
+            which, now, before = difference(name, here.get(name), there.get(name))
             raise DataError(
-                f"{path}: was written with {name} {there.get(name)}, and now it is "
-                f"{here.get(name)}: resume with the same, or remove the file to begin anew"
+                f"{path}: was written with {which.replace('_', ' ')} {before}, and now it is "
+                f"{now}: resume with the same, or remove the file to begin anew"
             )
 
 
