@@ -42,7 +42,7 @@ def run(*words):
 model, tuned = folder + "/m", folder + "/tuned"
 train = "train", data, "--passes", "3", "--holdout", "5", "--model", model
 run(*train, "--checkpoint-every", "20")
-run(*train, "--resume")
+run(*train, "--start-from", model)
 run("tune", data, "--folds", "2", "--gravity", "1e-3", "--learning-rate", "0.3", "--passes", "2",
     "--no-picture", "--model", tuned, "--quiet")
 run("predict", model, data, "--output", folder + "/p")

@@ -40,7 +40,8 @@ def workplace(tmp_path_factory):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_s_help_ends_with_an_example_that_runs(command, workplace):
     text = dwindle(command, "--help").stdout
-    example = [line.split() for line in text.splitlines() if line.strip().startswith("dwindle ")]
+    lines = (line.strip().removeprefix("RUN pip install dwindle && ") for line in text.splitlines())
+    example = [line.split() for line in lines if line.startswith("dwindle ")]
     assert example
     for _, *args in example:
         assert dwindle(*args, cwd=workplace).returncode == 0

@@ -106,7 +106,7 @@ def test_that_code_is_compiled_is_told_when_it_takes_long(tmp_path):
     assert log.splitlines().count(COMPILING) == 1
     [time] = re.findall(r"time +(.+) s \((.+) s compiling\), (.+) examples a second", log)
     seconds, compiling, rate = (float(each.replace(",", "")) for each in time)
-    assert 0 < compiling < seconds
+    assert 0 < compiling <= seconds + 0.5  # they are rounded
     assert rate > 2 * 2 / seconds
 
     for file in cache.rglob("svmlight.*"):

@@ -4,9 +4,8 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from helpers.commands import command
+from helpers.effort import in_full
 
 ESTIMATORS = """
 import numpy as np
@@ -20,7 +19,7 @@ print(seconds_compiling())
 """
 
 
-@pytest.mark.slow
+@in_full
 def test_after_a_warm_up_neither_commands_nor_estimators_compile(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     data, model = tmp_path / "train.vw", tmp_path / "m.parquet"

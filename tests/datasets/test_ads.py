@@ -234,8 +234,9 @@ def test_a_closed_pipe_ends_the_log_in_silence():
     with subprocess.Popen(generating, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as going:
         assert going.stdout.readline() == text(n=1)
         going.stdout.close()
-        assert going.stderr.read() == b""
-        assert going.wait() == 1
+        told = going.stderr.read().splitlines()
+        assert all(b"compiling" in line for line in told)  # a first run may say that
+        assert going.wait() == 141
 
 
 def test_a_log_that_cannot_be_is_told_in_one_line(tmp_path):

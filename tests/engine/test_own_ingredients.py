@@ -133,4 +133,4 @@ def test_a_user_s_own_classification_loss_has_probabilities(tmp_path, monkeypatc
     ran = subprocess.run(
         [sys.executable, "-c", USED], capture_output=True, text=True, cwd=tmp_path, check=False
     )
-    assert (ran.stdout.strip(), ran.stderr) == ("True", "")
+    assert ran.stdout.strip() == "True", ran.stderr

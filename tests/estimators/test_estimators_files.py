@@ -179,5 +179,7 @@ def test_a_saved_classifier_is_a_table_with_a_column_for_the_class(tmp_path):
     for name in "abc":
         rows = table[table["class"] == name]
         assert dict(zip(rows["feature"], rows["weight"], strict=True)) == model.weights()[name]
-    with pytest.raises(DataError, match="expected a model, got a classifier"):
+    with pytest.raises(
+        DataError, match=r"a model for each of 3 classes: open it with dwindle\.load"
+    ):
         Model.load(tmp_path / "m.parquet")

@@ -313,7 +313,7 @@ def test_no_gravity_is_always_tried(grid):
     once = grid._replace(learning_rate=(0.3,), pass_decay=(1.0,), passes=(1,), cooldown=(1,))
     found = Search(Logistic(), once, folds=3).run(batches())
     assert [score.setting.shrinks for score in found.scores] == [False, True]
-    assert found.dense.setting == Setting(0.3)
+    assert found.dense.setting == Setting(0.3, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
@@ -28,7 +29,6 @@ from dwindle.estimators._fitting import (
     Models,
     Predictor,
     members_of,
-    restarted,
 )
 from dwindle.model.classes import ClassModels, model_of, states_of
 from dwindle.model.model import Model
@@ -285,7 +285,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         """
 
         def made() -> Learners:
-            return restarted(self._learning(data)) if warm else self._new_learner(classes(), data)
+            return deepcopy(self._learning(data)) if warm else self._new_learner(classes(), data)
 
         fitting = Fitting(made, verbose=self.verbose, passes=self.passes)
         self.n_iter_ = fitting.fit(data, self)

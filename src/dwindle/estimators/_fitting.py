@@ -29,14 +29,6 @@ def members_of(predictor: Predictor) -> list[Learner] | list[Model]:
     return [predictor]  # type: ignore[return-value]  # one of either
 
 
-def restarted(learner: Learners) -> Learners:
-    """Copy a learner, for passes over the data that are counted anew."""
-    copy = deepcopy(learner)
-    for member in copy.members if isinstance(copy, OneVsRest) else [copy]:
-        member.clock.set(**member.clock.state | {"passes": 0})
-    return copy
-
-
 class Fitting:
     """A learner on its way through the data; it is made when the first examples are there."""
 
@@ -87,6 +79,10 @@ class Fitting:
         self.examples //= number
         if self.learner is not None:
             self.learner.cooldown(settings.cooldown)
+            one = self.learner
+            for member in one.members if isinstance(one, OneVsRest) else [one]:
+                # Whatever it learns next is of other passes, also after it was saved and loaded.
+                member.clock.set(**member.clock.state | {"passes": 0})
         return number
 
     def _end_pass(self) -> None:
