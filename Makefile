@@ -6,13 +6,8 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 TESTS ?=
 
-<<<<<<< HEAD
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
-.PHONY: bench paper paper-quick defaults big-ads big-ads-small frontier docs clean
-=======
-.PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons lint
 .PHONY: bench paper paper-quick defaults regression classes big-ads big-ads-small frontier docs clean
->>>>>>> 88c5351 (engine: regression needs no scaler: labels in standard units, features about their means, on by default in train, estimators and River)
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
