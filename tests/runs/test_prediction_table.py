@@ -42,12 +42,12 @@ def case(request, tmp_path_factory):
 
 
 def read(path):
-    by_name = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+    by_name = {".csv": pd.read_csv, ".tsv": pd.read_table, ".parquet": pd.read_parquet}
     lines = {".jsonl": lambda p: pd.DataFrame(map(json.loads, p.read_text().splitlines()))}
     return (by_name | lines)[path.suffix](path)
 
 
-@pytest.mark.parametrize("out", ["o.csv", "o.parquet", "o.jsonl"])
+@pytest.mark.parametrize("out", ["o.csv", "o.tsv", "o.parquet", "o.jsonl"])
 def test_every_format_has_the_same_rows_which_are_those_of_the_lines(case, out):
     name, folder = case
     dwindle("predict", "m", "a.csv", "-o", out, "--id-column", "customer", cwd=folder)
@@ -76,7 +76,7 @@ def test_every_format_has_the_same_rows_which_are_those_of_the_lines(case, out):
 def test_rows_are_named_by_a_column_whatever_the_format_of_the_data(case, data):
     _, folder = case
     done = dwindle("predict", "m", data, "--id-column", "customer", cwd=folder, text=True)
-    assert [line.split()[-1] for line in done.stdout.splitlines()] == FRAME.customer.tolist()
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == [*map(str, ids)]
     assert done.stderr == ""  # nothing about a new column
 
 
@@ -149,3 +149,23 @@ def test_labels_that_are_no_whole_numbers_are_not_cut(tmp_path):
     dwindle("predict", "m", "a.csv", "-o", "p.csv", cwd=tmp_path)
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert {line.rsplit(",")[-1] for line in lines} == {'"label"', "0.5", "1.5"}
+
+
+def test_a_name_of_another_format_is_refused_for_predictions_and_models(case):
+    _, folder = case
+    done = dwindle("predict", "m", "a.csv", "-o", "p.xlsx", cwd=folder, check=False, text=True)
+    assert done.returncode == 2
+    assert "p.xlsx: a table is written as .csv, .tsv, .parquet or .jsonl" in done.stderr
+    done = dwindle("train", "a.csv", "-m", "x.csv", cwd=folder, check=False, text=True)
+    assert done.returncode == 2
+    assert "x.csv: a model is a Parquet file: name it x.parquet" in done.stderr
+    assert not {*folder.glob("p.xlsx"), *folder.glob("x.csv")}
+
+
+@pytest.mark.parametrize("ids", [FRAME.customer, pd.Series(range(1000, 1000 + 2 * N, 2))])
+def test_the_index_of_pandas_can_name_the_rows(case, ids):
+    _, folder = case
+    FRAME.assign(customer=ids).set_index("customer").to_parquet(folder / "indexed.parquet")
+    how = "--id-column", "customer"
+    done = dwindle("predict", "m", "indexed.parquet", *how, cwd=folder, text=True)
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == [*map(str, ids)]

@@ -6,12 +6,12 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import as_json, quiet
+from dwindle.cli.options import as_json, model_file, quiet
 
 
 @click.command(name="merge")
 @click.argument("models", nargs=-1, required=True)
-@click.option("--model", "-m", required=True, help="The file to write.")
+@model_file
 @click.option("--keep", type=click.IntRange(0), help="Keep only the N heaviest features.")
 @as_json("the closing line")
 @quiet

@@ -104,7 +104,20 @@ threshold = click.option(
     "--threshold", type=float, default=0.5, show_default=True, metavar="P",
     help="With two classes: positive is what has a probability above P.",
 )  # fmt: skip
-model_file = click.option("--model", "-m", required=True, help="Model file to write.")
+
+
+def _model_file(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Refuse the name of a data file that a model is not."""
+    stem, dot, extension = value.rpartition(".")
+    if registry.by_extension(dot + extension) not in {None, "parquet"}:
+        told = f"{value}: a model is a Parquet file: name it {stem}.parquet"
+        raise click.BadParameter(told, ctx, param)
+    return value
+
+
+model_file = click.option(
+    "--model", "-m", required=True, callback=_model_file, help="Model file to write."
+)
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 
 

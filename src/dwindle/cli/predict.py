@@ -13,7 +13,10 @@ from dwindle.cli.options import allow_unknown, data, id_column, reading, thresho
 from dwindle.cli.output import written_to
 from dwindle.cli.report import Watching, screen
 
-TABLES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+TABLES = {
+    ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl",
+}  # fmt: skip
+OTHERS = (".xlsx", ".xls", ".ods", ".json", ".arrow", ".feather")  # tables that are not written
 
 
 @click.command(name="predict")
@@ -24,11 +27,11 @@ TABLES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "j
     "--output",
     "-o",
     default="-",
-    help="File to write: a table if it ends in .csv, .parquet or .jsonl; - is standard output.",
+    help="File to write: a table if it ends in .csv, .tsv, .parquet or .jsonl; - is standard output.",
 )
 @click.option(
     "--output-format",
-    type=click.Choice(["text", "csv", "jsonl", "parquet"]),
+    type=click.Choice(["text", "csv", "tsv", "jsonl", "parquet"]),
     help="Lines of text, or a table.  [default: by the extension of the output]",
 )
 @click.option(
@@ -67,6 +70,11 @@ def command(model: str, *, output: str, output_format: str | None, **settings: A
     if output != "-":
         check_apart(output, [model, *sources(paths)])
     extension, compression = split_extension(output)
+    if output_format is None and extension in OTHERS:
+        raise SettingError(
+            f"{output}: a table is written as .csv, .tsv, .parquet or .jsonl: name it so, or say "
+            "--output-format"
+        )
     form = output_format or TABLES.get(extension, "text")
     with screen(bar=output != "-") as shown:
         how: dict[str, Any] = {

@@ -1,8 +1,9 @@
-"""Predictions as a table, a row for each example, and its files: CSV, Parquet, JSON lines."""
+"""Predictions as a table, a row for each example, and its files: CSV, TSV, Parquet, JSON lines."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,12 +97,13 @@ def _valid(tag: str) -> str:
 
 
 @contextmanager
-def _csv(file: Any) -> Iterator[Write]:
+def _csv(file: Any, delimiter: str = ",") -> Iterator[Write]:
     first = True
 
     def write(table: pa.RecordBatch) -> None:
         nonlocal first
-        pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=first))
+        how = pyarrow.csv.WriteOptions(include_header=first, delimiter=delimiter)
+        pyarrow.csv.write_csv(table, file, how)
         first = False
 
     yield write
@@ -126,4 +128,4 @@ def _parquet(file: Any) -> Iterator[Write]:
         writer.close()
 
 
-WRITERS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
+WRITERS = {"csv": _csv, "tsv": partial(_csv, delimiter="\t"), "jsonl": _jsonl, "parquet": _parquet}

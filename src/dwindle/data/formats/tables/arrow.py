@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,6 +33,9 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
     where the names of label and importance are fixed.
     """
     schema, read = _opened(path)
+    ids = _counted_ids(schema, options.id_column)
+    if ids is not None:
+        options = replace(options, id_column=None)
     if is_list_form(schema):
         if options.interactions or options.dropped:
             raise DataError(
@@ -52,7 +56,17 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
             line = np.arange(first, first + part.num_rows)
             first += part.num_rows
             parsed = from_arrow(part, path, line) if table is None else table.read(part, line)
+            if ids is not None:
+                parsed = parsed._replace(tags=[str(ids[i - 1]) for i in parsed.line.tolist()])
             yield parsed._replace(end=end)
+
+
+def _counted_ids(schema: pa.Schema, name: str | None) -> range | None:
+    """Return what pandas numbered the rows with, if they are named by an index it did not write."""
+    for index in (schema.pandas_metadata or {}).get("index_columns", []):
+        if name is not None and isinstance(index, dict) and index["name"] == name:
+            return range(index["start"], index["stop"], index["step"])
+    return None
 
 
 def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
