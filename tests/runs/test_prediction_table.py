@@ -76,7 +76,7 @@ def test_every_format_has_the_same_rows_which_are_those_of_the_lines(case, out):
 def test_rows_are_named_by_a_column_whatever_the_format_of_the_data(case, data):
     _, folder = case
     done = dwindle("predict", "m", data, "--id-column", "customer", cwd=folder, text=True)
-    assert [line.split()[-1] for line in done.stdout.splitlines()] == [*map(str, ids)]
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == FRAME.customer.tolist()
     assert done.stderr == ""  # nothing about a new column
 
 

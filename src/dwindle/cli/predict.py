@@ -27,7 +27,7 @@ OTHERS = (".xlsx", ".xls", ".ods", ".json", ".arrow", ".feather")  # tables that
     "--output",
     "-o",
     default="-",
-    help="File to write: a table if it ends in .csv, .tsv, .parquet or .jsonl; - is standard output.",
+    help="File to write; a table if it ends in .csv, .tsv, .parquet or .jsonl; - is stdout.",
 )
 @click.option(
     "--output-format",

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -128,4 +128,9 @@ def _parquet(file: Any) -> Iterator[Write]:
         writer.close()
 
 
-WRITERS = {"csv": _csv, "tsv": partial(_csv, delimiter="\t"), "jsonl": _jsonl, "parquet": _parquet}
+WRITERS: dict[str, Callable[[Any], AbstractContextManager[Write]]] = {
+    "csv": _csv,
+    "tsv": partial(_csv, delimiter="\t"),
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+}
