@@ -66,3 +66,14 @@ def test_one_class_alone_is_told_and_gravity_is_not_blamed(tmp_path):
     done = _train(tmp_path, [1] * 40)
     assert "all labels are the same: there is nothing to tell apart" in done.stderr
     assert "worse than the best constant" not in done.stderr
+
+
+@pytest.mark.parametrize("how", [("--loss", "squared"), ("--class-weight", "yes=0,no=0")])
+def test_data_without_a_label_that_counts_makes_no_model(how, tmp_path):
+    label = ("yes", "no") if "--class-weight" in how else ("", "")
+    rows = "".join(f"{label[i % 2]},{i}\n" for i in range(20))
+    (tmp_path / "a.csv").write_text("label,x\n" + rows)
+    done = dwindle("train", "a.csv", "-m", "m", *how, cwd=tmp_path, check=False, text=True)
+    assert done.returncode == 1
+    assert "a.csv: no examples to learn from" in done.stderr
+    assert not (tmp_path / "m").exists()

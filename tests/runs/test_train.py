@@ -157,9 +157,9 @@ def test_a_loss_that_is_named_is_the_one_that_is_used(tmp_path, name):
 def test_the_first_labelled_example_decides_on_the_loss(tmp_path):
     (tmp_path / "a.vw").write_text("| x\n" * 100)
     (tmp_path / "b.vw").write_text("".join(f"{i / 7} | x:{i}\n" for i in range(50)))
-    summary = train(
-        [str(tmp_path / "a.vw"), str(tmp_path / "b.vw")], tmp_path / "m", TrainSettings()
-    )
+    files = [str(tmp_path / "a.vw"), str(tmp_path / "b.vw")]
+    with pytest.warns(UserWarning, match="100 of 150 examples have no label"):
+        summary = train(files, tmp_path / "m", TrainSettings())
     assert (summary.loss_name, summary.examples) == ("Squared", 150)
 
 

@@ -288,7 +288,7 @@ class _Run(checkpoint.Reached):
 
     def _finish(self) -> Summary:
         learner, progress, first = self.learner, self.progress, self.first
-        if learner is None or progress is None or first is None or not first.examples:
+        if learner is None or progress is None or first is None or not first.weight:
             raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
         keep = self.settings.keep
         if self.data.holdout is None:
