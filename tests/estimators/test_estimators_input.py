@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.sparse import csr_array, load_npz, save_npz
 
@@ -107,3 +108,22 @@ def test_a_data_frame_s_columns_keep_their_names(tmp_path):
     assert same(loaded.coef_, plain.coef_)
     with pytest.raises(ValueError, match="feature names should match"):
         loaded.predict(frame.rename(columns={"column 0": "another"}))
+
+
+@pytest.mark.parametrize("form", ["numpy", "nullable", "polars"])
+def test_a_missing_number_in_a_frame_is_a_feature_that_is_absent(form):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(1, 9, (60, 3)), columns=["a", "b", "c"]).astype("Int64")
+    y = (frame.a > frame.b).astype(int).to_numpy()
+    frame = frame.mask(rng.random(frame.shape) < 0.2)
+    forms = {"numpy": lambda f: f.astype(float), "nullable": lambda f: f, "polars": pl.from_pandas}
+    given_x, filled = forms[form](frame), frame.fillna(0).astype(float)
+    model, expected = in_order().fit(given_x, y), in_order().fit(filled, y)
+    assert same(model.coef_, expected.coef_)
+    score = model.decision_function(given_x)
+    assert np.array_equal(score, expected.decision_function(filled))
+    assert frame.isna().any().all()
+    with pytest.raises(ValueError, match="NaN"):
+        in_order().fit(frame.astype(float).to_numpy(), y)
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(filled.assign(a=np.inf))

@@ -84,13 +84,11 @@ class HasColumns(BaseEstimator, ABC):
             return Batch.from_csr(X), y
         if not reset and not hasattr(self, "n_features_in_"):  # it was learned from a file
             return self._examples(X), column_or_1d(y)
-        x, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, reset=reset, **self._target_rules
-        )
+        x, y = validate_data(self, X, y, reset=reset, **_rules(X), **self._target_rules)
         names = self._column_names
         if reset:
             self._keys = None if names is None else _keys_of(names)
-        return _named(_batch_of(x), self._keys, names), y
+        return _named(_batch_of(_filled(x, X)), self._keys, names), y
 
     def _examples(self, X: Any) -> Batch:
         """Turn X into a batch to predict, with the columns it was fitted with."""
@@ -100,9 +98,9 @@ class HasColumns(BaseEstimator, ABC):
         if self._plain(X):
             return Batch.from_csr(X)
         if hasattr(self, "n_features_in_"):
-            x = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-            return _named(_batch_of(x), self._keys, self._column_names)
-        x = check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=self)
+            x = validate_data(self, X, reset=False, **_rules(X))
+            return _named(_batch_of(_filled(x, X)), self._keys, self._column_names)
+        x = _filled(check_array(X, estimator=self, **_rules(X)), X)
         names = _names_of(X)
         if names is not None:
             return _named(_batch_of(x), _keys_of(names), names)
@@ -236,6 +234,23 @@ class HasColumns(BaseEstimator, ABC):
             self.n_features_in_ = len(self.feature_names_in_)
         elif "n_features" in metadata:
             self.n_features_in_ = metadata["n_features"]
+
+
+def _rules(X: Any) -> dict[str, Any]:
+    """Return what scikit-learn is to check of X; in a data frame, values may be missing."""
+    finite: Any = "allow-nan" if is_frame(X) else True
+    return {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": finite}
+
+
+def _filled(x: Any, X: Any) -> Any:
+    """Replace the missing values of a data frame X by 0: a feature that is 0 is absent."""
+    if not is_frame(X):
+        return x
+    missing = np.isnan(x.data if issparse(x) else x)
+    if missing.any():
+        x = x.copy()  # it may be the frame's own memory
+        (x.data if issparse(x) else x)[missing] = 0
+    return x
 
 
 def _batch_of(x: Any) -> Batch:
