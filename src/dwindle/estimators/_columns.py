@@ -246,10 +246,11 @@ def _filled(x: Any, X: Any) -> Any:
     """Replace the missing values of a data frame X by 0: a feature that is 0 is absent."""
     if not is_frame(X):
         return x
-    missing = np.isnan(x.data if issparse(x) else x)
+    is_sparse = issparse(x)
+    missing = np.isnan(x.data if is_sparse else x)
     if missing.any():
         x = x.copy()  # it may be the frame's own memory
-        (x.data if issparse(x) else x)[missing] = 0
+        (x.data if is_sparse else x)[missing] = 0
     return x
 
 
