@@ -57,6 +57,7 @@ texts = st.one_of(
 
 @given(st.lists(st.one_of(st.none(), texts), max_size=6), st.integers(1, 3), st.booleans())
 @example(["漢字" * 50, "a", "b"], 2, False)
+@example(["1日" * 5000], 1, False)  # a word ends at every other byte
 def test_words_are_runs_of_letters_and_digits_in_lower_case(rows, ngrams, counts):
     found = words(pa.array(rows, pa.string()), "mail", ngrams, counts=counts)
     assert len(found.start) == len(rows) + 1

@@ -2,6 +2,7 @@
 
 import glob
 import io
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -33,40 +34,46 @@ class Sources(tuple[str, ...]):  # noqa: SLOT001  (a tuple has no room for slots
     given: tuple[str, ...] = ()
 
 
-def sources(paths: Iterable[str]) -> Sources:
+Given = str | os.PathLike[str]
+
+
+def sources(paths: Given | Iterable[Given]) -> Sources:
     """Expand globs and folders, in the order of their names; expanded paths are taken as they are.
 
     To ask several things about the same paths, expand them first, once.
     """
     if isinstance(paths, Sources):
         return paths
-    given = tuple(paths)
-    found: list[str] = []
-    for path in given:
-        if path == STDIN or Path(path).is_file():
-            found.append(path)
-        elif Path(path).is_dir():
-            inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file())
-            if not inside:
-                raise DataError(f"{path}: the folder is empty")
-            found += [name for name in inside if not Path(name).name.startswith(".")]
-        elif matches := sorted(glob.glob(path)):  # noqa: PTH207  (a glob may be absolute)
-            found += matches
-        elif Path(path).exists():  # a named pipe, /dev/fd/63
-            found.append(path)
-        else:
-            raise DataError(f"{path}: no such file or folder")
-    files = Sources(found)
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    given = tuple(map(os.fspath, several))
+    files = Sources(file for path in given for file in _files(path))
     files.given = given
     return files
 
 
-def once_only(paths: Iterable[str]) -> bool:
+def _files(path: str) -> list[str]:
+    """List the files and pipes that a path names."""
+    if path == STDIN or Path(path).is_file():
+        return [path]
+    if Path(path).is_dir():
+        inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file())
+        found = [name for name in inside if not Path(name).name.startswith(".")]
+        if not found:
+            raise DataError(f"{path}: the folder has no files")
+        return found
+    if matches := sorted(glob.glob(path)):  # noqa: PTH207  (a glob may be absolute)
+        return [file for each in matches for file in _files(each)]
+    if Path(path).exists():  # a named pipe, /dev/fd/63
+        return [path]
+    raise DataError(f"{path}: no such file or folder")
+
+
+def once_only(paths: Iterable[Given]) -> bool:
     """Tell whether some of the data comes from a pipe, which can be read only once."""
     return any(path == STDIN or not Path(path).is_file() for path in sources(paths))
 
 
-def size(paths: Iterable[str]) -> int | None:
+def size(paths: Iterable[Given]) -> int | None:
     """Add up the bytes of all files; None if there is a pipe among them."""
     files = sources(paths)
     return None if once_only(files) else sum(Path(path).stat().st_size for path in files)
@@ -77,7 +84,7 @@ def format_by_name(path: str) -> str | None:
     return by_extension(split_extension(path)[0])
 
 
-def needs_parsing(paths: Iterable[str], options: ReadOptions) -> bool:
+def needs_parsing(paths: Iterable[Given], options: ReadOptions) -> bool:
     """Tell whether some file is text; Parquet and Arrow are read about as fast as a cache."""
     formats = {options.format or format_by_name(path) for path in sources(paths)}
     return any(name is None or named(name).is_text for name in formats)

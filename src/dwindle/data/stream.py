@@ -11,13 +11,15 @@ from dwindle.data.compression import DAMAGED
 from dwindle.data.formats.block import Parsed
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.schema import ColumnKinds
-from dwindle.data.sources import opened, sources, with_format
+from dwindle.data.sources import Given, opened, sources, with_format
 
 
 def read(
-    paths: Iterable[str], options: ReadOptions | None = None, kinds: ColumnKinds | None = None
+    paths: Given | Iterable[Given],
+    options: ReadOptions | None = None,
+    kinds: ColumnKinds | None = None,
 ) -> Iterator[Parsed]:
-    """Yield the examples of all files in order, a batch at a time.
+    """Yield the examples of a file, or of several in order, a batch at a time.
 
     ``kinds`` remembers what the columns of tables are, from one reading to the next.
     """

@@ -46,8 +46,9 @@ def words(column: pa.Array, namespace: str, ngrams: int = 1, *, counts: bool = F
     _, bounds, raw = lower.buffers()
     bound = np.frombuffer(bounds, np.int64)[lower.offset :][: len(lower) + 1].copy()
     size = int(bound[-1] - bound[0])
-    # After each word comes a joint, where a row's last word and a character alone had no separator.
-    text = np.empty(size + size // 3 + len(bound), np.uint8)
+    # After each word comes a joint, which takes the place of a separator, except at a row's end and
+    # beside a character alone: at most every two bytes, as in "1日2日".
+    text = np.empty(size + size // 2 + len(bound), np.uint8)
     begin = np.empty((size + len(bound)) // 2 + 2, np.int64)
     first = np.empty(len(bound), np.int64)
     _find(raw.address if raw else 0, bound, _letters(), text, begin, first)
