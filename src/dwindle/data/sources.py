@@ -53,18 +53,16 @@ def sources(paths: Given | Iterable[Given]) -> Sources:
 
 def _files(path: str) -> list[str]:
     """List the files and pipes that a path names."""
-    if path == STDIN or Path(path).is_file():
-        return [path]
     if Path(path).is_dir():
         inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file())
         found = [name for name in inside if not Path(name).name.startswith(".")]
         if not found:
             raise DataError(f"{path}: the folder has no files")
         return found
+    if path == STDIN or Path(path).exists():  # a file, or a named pipe as /dev/fd/63
+        return [path]
     if matches := sorted(glob.glob(path)):  # noqa: PTH207  (a glob may be absolute)
         return [file for each in matches for file in _files(each)]
-    if Path(path).exists():  # a named pipe, /dev/fd/63
-        return [path]
     raise DataError(f"{path}: no such file or folder")
 
 
