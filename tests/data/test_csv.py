@@ -223,3 +223,10 @@ def test_a_row_longer_than_a_block_is_refused(monkeypatch):
     monkeypatch.setattr(csv, "BLOCK", 32)
     with pytest.raises(DataError, match=r"^shop.csv: "):
         read(b"y,a\n1," + b"x" * 1000 + b"\n1,2\n")
+
+
+def test_names_of_rows_that_are_not_utf_8_are_bad_lines():
+    file = io.BytesIO(b"label,id,a\n1,caf\xe9,2\n0,tea,3\n")
+    (parsed,) = csv.batches(file, "a.csv", ReadOptions(id_column="id"))
+    assert parsed.tags == ["tea"]
+    assert [bad.line for bad in parsed.bad] == [2]

@@ -154,10 +154,8 @@ def test_lines_of_objects_alone_or_of_nothing_are_read(lines):
 
 
 def test_an_object_is_no_label(lines):
-    with pytest.raises(DataError, match="column 'label' is of type struct"):
-        lines({"label": {"a": 1}, "x": 1})
     _, bad = lines({"label": 1, "x": 1}, {"label": {"a": 1}, "x": 1})
-    assert bad == ['2: member "label" is {"a":1}, elsewhere it is a value: write it alike']
+    assert bad == ['2: expected a number as "label", got {"a":1}: write a number or null']
 
 
 def test_a_name_with_a_nul_is_refused(lines):
@@ -192,3 +190,21 @@ def test_lines_are_read_alike_whatever_the_size_of_blocks(lines):
         for i in range(40)
     ]
     assert lines(*objects, block_size=150) == lines(*objects)
+
+
+def test_a_word_among_labels_that_are_numbers_is_a_bad_line(tmp_path):
+    path = tmp_path / "a.jsonl"
+    lines = [*({"label": i, "price": 1} for i in range(30)), {"label": "abc", "price": 1}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    parsed = list(read(path))  # a last line that does not end is a block of its own
+    assert [each.label_names for each in parsed] == [None, None]
+    assert [str(bad) for bad in parsed[1].bad] == [
+        f'{path}:31: expected a number as "label", got "abc": write a number or null'
+    ]
+
+
+def test_lines_that_are_no_json_are_bad_before_the_columns_are_known(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("garbage\n")
+    (parsed,) = read(path, ReadOptions(columns={"price": "category"}))
+    assert [bad.line for bad in parsed.bad] == [1]

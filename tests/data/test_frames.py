@@ -15,6 +15,7 @@ from dwindle import (
     DataError,
     Learner,
     Logistic,
+    SettingError,
     TruncatedGradientClassifier,
     Truncation,
 )
@@ -161,3 +162,13 @@ def test_an_estimator_learns_text_columns_by_their_values(kind):
     assert model.weights() == TruncatedGradientClassifier().fit(batch, clicked).weights()
     with pytest.raises(ValueError, match="500 examples, but 499"):
         model.fit(given, clicked[:-1])
+
+
+def test_a_column_of_several_types_is_refused_by_its_name():
+    with pytest.raises(DataError, match=r"column a .*make all its values of one type"):
+        batch_of(pd.DataFrame({"a": [1, "x"]}))
+
+
+def test_no_words_at_all_are_refused():
+    with pytest.raises(SettingError, match="ngrams must be 1 or more, got 0"):
+        batch_of(pa.table({"a": ["some words"]}), columns={"a": "text"}, ngrams=0)

@@ -240,3 +240,21 @@ def test_block_sizes_do_not_change_a_kind(monkeypatch):
         found.append((names, [fault.line for parsed in parts for fault in parsed.bad]))
     assert found[0] == found[1]
     assert found[0][1] == [52]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [
+        (kinds_for(ReadOptions()), "--numeric zip reads numbers"),
+        (kinds_for(ReadOptions(allow_unknown=False)), None),
+        (ColumnKinds(), "columns={'zip': 'number'} reads numbers"),
+    ],
+)
+def test_only_ways_that_the_user_has_are_proposed(kinds, told):
+    notes = []
+    kinds._tell = notes.append
+    file = io.BytesIO(b"label,zip\n1,02139\n")
+    list(csv.batches(file, "a.csv", ReadOptions(), kinds=kinds))
+    kinds.tell()
+    where = "column 'zip': numbers with leading zeros, as '02139': taken as a category"
+    assert notes == [where if told is None else f"{where} ({told})"]

@@ -242,9 +242,9 @@ def test_one_path_several_or_a_folder_may_be_given_as_text_or_as_path(tmp_path):
     path = tmp_path / "a.vw"
     path.write_text("1 | a\n-1 | b\n")
     (tmp_path / ".hidden").write_text("no example")
-    for given in (path, str(path), [path, path], tmp_path, str(tmp_path)[:-1] + "?"):
-        n = sum(parsed.batch.n_examples for parsed in read(given))
-        assert n == (4 if isinstance(given, list) else 2)
+    for paths in (path, str(path), [path, path], tmp_path, str(tmp_path)[:-1] + "?"):
+        n = sum(parsed.batch.n_examples for parsed in read(paths))
+        assert n == (4 if isinstance(paths, list) else 2)
 
 
 def test_a_folder_that_has_only_hidden_files_is_refused(tmp_path):

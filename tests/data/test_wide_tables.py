@@ -395,3 +395,28 @@ def test_the_numbers_of_names_in_lists_may_be_of_any_size(kind):
 def test_nulls_in_lists_are_refused():
     with pytest.raises(DataError, match=r"^data: column 'key' has nulls: convert the data again$"):
         from_arrow(lists(key=pa.array([[1, 2], [None]], pa.list_(pa.uint64()))), "data")
+
+
+@pytest.mark.parametrize(
+    ("column", "names"),
+    [
+        (pa.array([{"a": decimal.Decimal("1.5")}]), ["u\0a"]),
+        (pa.array([[(7, 2)]], pa.map_(pa.int64(), pa.int64())), ["u\x007"]),
+        (pa.array([{"a": b"x"}]), []),
+    ],
+)
+def test_members_of_structs_and_maps_may_be_of_any_type(column, names):
+    parsed = columns.wide(pa.record_batch({"label": [1], "u": column}), "a.parquet", ReadOptions())
+    assert list(parsed.batch.names) == names
+    assert len(parsed.bad) == (not names)
+
+
+def test_a_label_or_weight_of_another_type_is_refused_by_its_role():
+    table = pa.record_batch({"label": [1], "w": ["heavy"]})
+    with pytest.raises(DataError, match="weight column 'w' is of type string: expected numbers"):
+        columns.wide(table, "a.parquet", ReadOptions(weight_column="w"))
+
+
+def test_a_label_of_spaces_is_no_label():
+    table = pa.record_batch({"label": ["spam", "  ", "ham"]})
+    assert columns.wide(table, "a.parquet", ReadOptions()).batch.importance.tolist() == [1, 0, 1]

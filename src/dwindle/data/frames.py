@@ -97,7 +97,11 @@ def _is_pandas(frame: Any) -> bool:
 
 def _table(frame: Any) -> pa.Table:
     if _is_pandas(frame):
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            told = ": ".join(map(str, reversed(error.args)))  # the column comes last
+            raise DataError(f"frame: {told}: make all its values of one type") from None
     if is_frame(frame):
         return pa.table(frame)
     kind = type(frame).__name__

@@ -56,7 +56,10 @@ class Labels:
         >>> Labels.of(["spam", "ham"]).target, Labels.of([3, 1, 2]).target
         ({'ham': -1.0, 'spam': 1.0}, {1: 0.0, 2: 1.0, 3: 2.0})
         """
-        found = sorted({_whole(label) for label in classes})
+        found: list[Any] = [*map(_whole, classes)]
+        if any(isinstance(label, str) for label in found):
+            found = [*map(spelled_label, found)]
+        found = sorted(set(found))
         if len(found) < 2:
             raise SettingError(
                 f"at least two classes are needed to tell them apart, got {listed(found) or 'none'}"
@@ -299,10 +302,8 @@ def balanced(labels: Labels, everything: Iterable[Parsed]) -> Labels:
             own = float(importance[parsed.batch.label == value].sum(dtype=np.float64))
             name = float(value) if parsed.label_names is None else parsed.label_names[int(value)]
             total[name] = total.get(name, 0.0) + own
-    are_text = any(isinstance(label, str) for label in total)
-    if are_text or len(total) > 2:
-        found = {spelled_label(label) if are_text else label for label in total}
-        labels = Labels(labels.target or Labels.of(found).target)
+    if len(total) > 2 or any(isinstance(label, str) for label in total):
+        labels = Labels(labels.target or Labels.of(total).target)
     n = sum(total.values()) / max(len(total), 1)
     return Labels(labels.target, {label: n / own for label, own in total.items()})
 

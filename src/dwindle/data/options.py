@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dwindle.data.schema import ColumnKinds, Kind, Schema, checked_kinds
+from dwindle._base.errors import SettingError
+from dwindle.data.schema import ColumnKinds, Kind, Schema, checked_kinds, in_options
 
 BLOCK = 2**21  # bytes of text parsed at a time
 
@@ -22,9 +23,7 @@ class ReadOptions:
     format: str | None = None
     label_column: str | None = "label"
     weight_column: str | None = None
-    id_column: str | None = (
-        None  # whose cells name the rows; it is a feature only if learned as one
-    )
+    id_column: str | None = None  # its cells name the rows; a feature only if learned as one
     labelled: bool = True  # False: tables may lack the label and weight columns
     interactions: tuple[tuple[str, ...], ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -38,6 +37,10 @@ class ReadOptions:
     live: bool = False  # hand on what a pipe holds when no more comes, if only lines decide
     threads: int | None = None  # parser threads; default 2, or 1 on one or two cores
     block_size: int = BLOCK
+
+    def __post_init__(self) -> None:
+        if self.ngrams < 1:
+            raise SettingError(f"ngrams must be 1 or more, got {self.ngrams}")
 
     @property
     def dropped(self) -> frozenset[str]:
@@ -73,6 +76,7 @@ def kinds_for(options: ReadOptions, note: Callable[[str], None] | None = None) -
         options.schema,
         note,
         allow_unknown=options.allow_unknown,
+        say=in_options if options.allow_unknown is None else None,  # or a command that predicts
         names={*options.dropped, *(name for names in options.interactions for name in names)},
     )
 

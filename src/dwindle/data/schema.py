@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dwindle._base.errors import DataError, SettingError
@@ -15,6 +16,7 @@ from dwindle._base.errors import DataError, SettingError
 SHOWN = 20  # names of columns in a message
 EMPTY = "it had no values"
 TOLD = "as told"  # why a column that the user named is of its kind
+NONE: Mapping[Any, str] = MappingProxyType({})
 
 
 class Kind(StrEnum):
@@ -29,6 +31,19 @@ class Kind(StrEnum):
 
 
 SAID = tuple(kind for kind in Kind if kind is not Kind.OBJECT)  # what a user can say
+OPTIONS = {Kind.NUMBER: "--numeric", Kind.CATEGORY: "--categorical"}  # others are named by kind
+
+Say = Callable[[str, Kind], str]  # how to say that a column is of a kind
+
+
+def in_options(name: str, kind: Kind) -> str:
+    """Say on the command line that a column is of a kind."""
+    return f"{OPTIONS.get(kind, f'--{kind}')} {name}"
+
+
+def in_python(name: str, kind: Kind) -> str:
+    """Say in Python that a column is of a kind."""
+    return f"columns={{{name!r}: {kind.value!r}}}"
 
 
 class Column(NamedTuple):
@@ -122,7 +137,8 @@ class ColumnKinds:
     data that has none of its columns is refused unless ``allow_unknown`` (None if nobody is asked).
     Without one, what the user ``said`` decides (a mapping from names or patterns to kinds), and
     else the first cells of the column. ``note`` is told, once each, what the user should know, and
-    which of the ``names`` of columns or namespaces were not in the data.
+    which of the ``names`` of columns or namespaces were not in the data. ``say`` is how the user
+    can say what a column is, None if there is no way.
     """
 
     def __init__(
@@ -133,8 +149,10 @@ class ColumnKinds:
         *,
         allow_unknown: bool | None = None,
         names: Collection[str] = (),
+        say: Say | None = in_python,
     ) -> None:
         self.remembered = remembered
+        self._is_python, self._say = say is in_python, None if remembered else say
         self._said = {} if remembered else checked_kinds(said)
         self._tell = note or (lambda _text: None)
         self._notes: dict[str, bool] = {}  # whether each was told
@@ -169,15 +187,25 @@ class ColumnKinds:
         """Return what is known of a column; None if it is still to be decided."""
         return self._found.get(name)
 
-    def decide(self, name: str, kind: Kind, why: str, note: str = "") -> Column:
-        """Decide what a column is, unless it is decided; the note says what speaks against it."""
+    def advice(self, name: str, kind: Kind, words: str) -> str:
+        """Say in these words, with {} for how, that a column can be of another kind, if it can."""
+        return "" if self._say is None else words.replace("{}", self._say(name, kind))
+
+    def decide(
+        self, name: str, kind: Kind, why: str, note: str = "", others: Mapping[Kind, str] = NONE
+    ) -> Column:
+        """Decide what a column is, unless it is decided.
+
+        The note says what speaks against it, and ``others`` what other kinds would do.
+        """
         with self._lock:
             before = self._found.get(name)
             if before is None:
                 self._undecided.pop(name, None)
                 self._found[name] = Column(name, kind, why)
         if before is None and note:
-            self.note(note)
+            hints = [self.advice(name, other, f"{{}} {does}") for other, does in others.items()]
+            self.note(f"{note} ({', '.join(hints)})" if any(hints) else note)
         return self._found[name]
 
     def features(
@@ -195,8 +223,8 @@ class ColumnKinds:
     def leave_out(self, name: str, why: str) -> None:
         """Leave out a column that is no feature, unless the user said what it is."""
         if self.said(name) is None:
-            note = f"column {name!r}: {why}: left out (--numeric {name} reads it all the same)"
-            self.decide(name, Kind.DROP, why, note if self.remembered is None else "")
+            note = f"column {name!r}: {why}: left out" if self.remembered is None else ""
+            self.decide(name, Kind.DROP, why, note, {Kind.NUMBER: "reads it all the same"})
 
     def seen(self, names: Collection[str]) -> None:
         """Remember that columns or namespaces of these names were in the data."""
@@ -258,9 +286,10 @@ class ColumnKinds:
 
     def contradicts(self, column: Column, got: str) -> str:
         """Say what was expected in a column, and why, and what was found instead."""
-        advice = f"write a {column.kind} or nothing, or skip such lines with --skip-bad"
-        if self.remembered is None:
-            advice += f", or read categories with --categorical {column.name}"
+        advice = f"write a {column.kind} or nothing"
+        if not self._is_python:
+            advice += ", or skip such lines with --skip-bad"
+        advice += self.advice(column.name, Kind.CATEGORY, ", or read categories with {}")
         return (
             f"column {column.name!r}: expected a {column.kind} ({column.why}), got {got}: {advice}"
         )

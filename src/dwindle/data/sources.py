@@ -45,7 +45,7 @@ def sources(paths: Given | Iterable[Given]) -> Sources:
     if isinstance(paths, Sources):
         return paths
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    given = tuple(map(os.fspath, several))
+    given = tuple(os.fspath(path) for path in several)
     files = Sources(file for path in given for file in _files(path))
     files.given = given
     return files

@@ -101,7 +101,7 @@ def not_finite(value: float, missing: str) -> str:
 
 
 def column_values(
-    column: pa.Array, source: str, name: str, what: str, faults: dict[int, str]
+    column: pa.Array, source: str, what: str, faults: dict[int, str]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Return the numbers of a column, 0 for a missing one, and which are missing.
 
@@ -113,10 +113,8 @@ def column_values(
     elif pa.types.is_decimal(kind) or pa.types.is_float16(kind):
         column = column.cast(pa.float64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise DataError(
-            f"{source}: column {name!r} is of type {kind}, which is no feature: "
-            "make it numbers or strings, or ignore the column"
-        )
+        held = kind.value_type if pa.types.is_dictionary(kind) else kind
+        raise DataError(f"{source}: {what} is of type {held}: expected numbers")
     missing = np.zeros(len(column), np.bool_)
     if column.null_count:
         missing = column.is_null().to_numpy(zero_copy_only=False)

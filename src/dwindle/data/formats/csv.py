@@ -234,6 +234,8 @@ class _Cells:
                 self._text_labels = _are_words(column)
             if self._text_labels:
                 return unicode(column, name, faults)
+        if name == self._role.id:
+            return unicode(column, name, faults)
         what = {self._role.label: "label column", self._role.weight: "weight column"}.get(name)
         if what is None:
             return column

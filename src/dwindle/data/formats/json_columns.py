@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.block import Parsed, are_words
 from dwindle.data.formats.tables.kinds import kind_by_cells
 from dwindle.data.formats.tables.objects import members, short
 from dwindle.data.formats.tables.several import Several
@@ -27,6 +27,7 @@ class FlatLines:
         self._source, self._options, self._kinds = source, options, kinds
         self._columns: dict[str, None] = {}
         self._table: WideTable | None = None
+        self._text_labels: bool | None = None  # decided by the first ones
 
     def read(self, rows: Sequence[dict[str, Any]], line: NDArray[np.int64]) -> Parsed:
         """Read some objects; null, and a member that is not there, is a missing value."""
@@ -36,6 +37,8 @@ class FlatLines:
         objects: dict[str, Several] = {}
         for name in table.wanted:
             values = [row.get(name) for row in rows]
+            if name in {table.role.label, table.role.weight}:
+                self._check_numbers(values, name, wrong, is_label=name == table.role.label)
             types = set(map(type, values)) - {NoneType}
             is_feature = name in table.role.features
             if dict in types and is_feature:
@@ -58,6 +61,20 @@ class FlatLines:
             names = list(self._columns)
             self._table = WideTable(names, self._source, self._options, self._kinds)
         return self._table
+
+    def _check_numbers(
+        self, values: list[Any], name: str, wrong: dict[int, str], *, is_label: bool
+    ) -> None:
+        """Make null of labels and weights that are no numbers, and wrong; labels may be text."""
+        n = len(values) - values.count(None)
+        if is_label and n and self._text_labels is None:
+            self._text_labels = are_words(sum(type(value) is str for value in values), n)
+        good = {NoneType, int, float, bool}
+        if is_label and self._text_labels:
+            good.add(str)
+        for i, value in enumerate(values):
+            if type(value) not in good:
+                wrong[i], values[i] = not_a_number(name, value), None
 
     def _column(
         self,
@@ -100,6 +117,11 @@ class FlatLines:
             )
             values[i] = None
         return values
+
+
+def not_a_number(role: str, value: Any) -> str:
+    """Say that a label or a weight is no number."""
+    return f"expected a number as {short(role)}, got {short(value)}: write a number or null"
 
 
 def _strings(value: Any, name: str, i: int, wrong: dict[int, str]) -> list[str] | None:

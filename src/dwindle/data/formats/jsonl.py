@@ -18,7 +18,7 @@ import orjson
 from dwindle._base.errors import SettingError
 from dwindle._base.threads import prefetch
 from dwindle.data.formats.block import BadLine, Block, Parsed, are_words, coded_labels
-from dwindle.data.formats.json_columns import FlatLines
+from dwindle.data.formats.json_columns import FlatLines, not_a_number
 from dwindle.data.formats.tables.objects import Fault, ObjectReader, short, too_large
 from dwindle.data.formats.tables.vocabulary import Interactions, WordRows, finished
 from dwindle.data.options import ReadOptions
@@ -27,6 +27,7 @@ from dwindle.data.sources import Opened
 from dwindle.data.text.errors import quoted
 from dwindle.data.text.lines import blocks_of, parsed_blocks, searched
 from dwindle.features.arrow import not_finite, single
+from dwindle.features.batch import Batch
 
 KNOWN = frozenset({"label", "weight", "tag", "features"})
 TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # from here on, single precision rounds to infinity
@@ -96,14 +97,15 @@ def _read(
     rows: list[dict[str, Any]] = []
     tag: dict[int, str] = {}
     bad: list[BadLine] = []
-    for line, raw in _lines(block):
+    for number, raw in _lines(block):
         try:
-            row, tag[line] = cells(raw)
+            row, tag[number] = cells(raw)
         except Fault as fault:
-            bad.append(BadLine(block.source, line, str(fault)))
+            bad.append(BadLine(block.source, number, str(fault)))
         else:
             rows.append(row)
-    parsed = lines.read(rows, np.array(list(tag), np.int64))
+    line = np.array(list(tag), np.int64)
+    parsed = lines.read(rows, line) if rows else Parsed(Batch.from_dicts([], []), line, [])
     return parsed._replace(
         bad=sorted(parsed.bad + bad, key=lambda fault: fault.line),
         tags=[tag[line] for line in parsed.line.tolist()] if any(tag.values()) else parsed.tags,
@@ -257,7 +259,7 @@ def _number(example: dict[str, Any], role: str) -> float | None:
     if value is None:
         return None
     if type(value) not in {int, float, bool}:
-        raise Fault(_not_a_number(role, value))
+        raise Fault(not_a_number(role, value))
     if abs(value) >= TOO_LARGE:
         raise Fault(f'"{role}" {not_finite(float(value), "null")}')
     return float(value)
@@ -271,10 +273,6 @@ def _odd_words(
     if are_words(len(found), sum(importance > 0 for importance in importances)):
         return []
     for i in found:
-        faults[lines[i]] = _not_a_number("label", labels[i])
+        faults[lines[i]] = not_a_number("label", labels[i])
         labels[i] = 0.0
     return found
-
-
-def _not_a_number(role: str, value: Any) -> str:
-    return f'expected a number as "{role}", got {short(value)}: write a number or null'

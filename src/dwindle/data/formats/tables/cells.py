@@ -1,6 +1,7 @@
 """The cells of a column as numbers or as categories, whatever the type of its source."""
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -86,13 +87,20 @@ def strings(column: pa.Array, name: str, faults: dict[int, str]) -> pa.Array:
 
 def dicts(column: pa.Array, fault: Callable[[int, bytes], None]) -> list[dict[str, Any] | None]:
     """Return a column of structs or maps as dicts."""
-    if pa.types.is_map(column.type):
-        return [None if each is None else dict(each) for each in column.to_pylist()]
-    if pa.types.is_struct(column.type):
-        return column.to_pylist()
+    if pa.types.is_map(column.type) or pa.types.is_struct(column.type):
+        every = column.to_pylist()
+        return [
+            each and {str(key): _member(value) for key, value in dict(each).items()}
+            for each in every
+        ]
     for i in np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)):
         fault(int(i), str(column[int(i)].as_py()).encode())
     return [None] * len(column)
+
+
+def _member(value: Any) -> Any:
+    """Return the value of a member as JSON would hold it."""
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def unicode(column: pa.Array, name: str, faults: dict[int, str]) -> pa.Array:

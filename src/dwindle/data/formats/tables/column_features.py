@@ -59,7 +59,7 @@ def features_of(
 
 
 def _number(column: pa.Array, source: str, name: str, faults: dict[int, str]) -> One:
-    x, _ = column_values(column, source, name, f"column {name!r}", faults)
+    x, _ = column_values(column, source, f"column {name!r}", faults)
     return One(pa.array([name], pa.large_string()), np.zeros(len(x), np.int32), x)
 
 

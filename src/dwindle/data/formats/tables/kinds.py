@@ -1,5 +1,6 @@
 """What kind a column is, if nobody said so: by its type, or by the first cells of text."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dwindle.data.formats.tables.dates import ISO, MISSING
-from dwindle.data.schema import Kind
+from dwindle.data.schema import NONE, Kind
 from dwindle.data.text.errors import quoted
 from dwindle.features.arrow import is_list, is_text
 
@@ -28,6 +29,9 @@ ZEROS = "numbers with leading zeros"  # why they are a category
 COMMA = r"^\s*[+-]?[0-9]+(?:[.,][0-9]{3})*(?:,[0-9]+)?\s*$"  # 3,5 or 1.234,5 or 1,234
 DAY = r"^\s*[0-9]{1,2}[/.-][0-9]{1,2}[/.-](?:[0-9]{2}){1,2}(?:[ T][0-9:.]+(?: ?[AaPp][Mm])?)?\s*$"
 NO_CODE = r"^\s*[+-]|[.eE]"  # of a number
+
+READ_NUMBERS = {Kind.NUMBER: "reads numbers"}  # what it would do to say so
+LEAVE_OUT = {Kind.DROP: "leaves them out"}
 
 
 def _is_list_of_strings(kind: pa.DataType) -> bool:
@@ -49,11 +53,15 @@ BY_TYPE = {
 
 
 class Guess(NamedTuple):
-    """The kind of a column, why, and a note to the user if something speaks against it."""
+    """The kind of a column, and why.
+
+    If something speaks against it, there is a note to the user, and what other kinds would do.
+    """
 
     kind: Kind
     why: str
     note: str = ""
+    others: Mapping[Kind, str] = NONE
 
 
 def kind_by_type(column: pa.Array, name: str) -> Guess | None:
@@ -64,7 +72,7 @@ def kind_by_type(column: pa.Array, name: str) -> Guess | None:
     for holds, found in BY_TYPE.items():
         if holds(kind):
             note = _doubt_of_ids(column, name) if pa.types.is_integer(kind) else ""
-            return Guess(found, f"its type is {kind}", note)
+            return Guess(found, f"its type is {kind}", note, LEAVE_OUT)
     return None
 
 
@@ -88,18 +96,14 @@ def kind_of_words(column: pa.Array, name: str) -> Guess:
     n_words = 1 + pc.mean(pc.count_substring(cells[: 10 * ENOUGH], " ")).as_py()
     if n_words >= WORDY and n_distinct >= MANY * n:
         why = f"{n_words:.0f} words in a cell, {n_distinct} of {n} cells distinct"
-        note = (
-            f"column {name!r}: {why}: taken as text (--categorical {name} for one feature a cell)"
-        )
-        return Guess(Kind.TEXT, why, note)
+        note = f"column {name!r}: {why}: taken as text"
+        return Guess(Kind.TEXT, why, note, {Kind.CATEGORY: "for one feature a cell"})
     if note := _doubt_of_spelling(cells, name, MOSTLY * there):
         return Guess(Kind.CATEGORY, "strings", note)
     if n >= ENOUGH and n_distinct > MOSTLY * n:
-        note = (
-            f"column {name!r}: {n_distinct} of {n} cells distinct: hardly of use as a category "
-            f"(--drop {name} leaves it out, --text {name} takes its words)"
-        )
-        return Guess(Kind.CATEGORY, "strings", note)
+        note = f"column {name!r}: {n_distinct} of {n} cells distinct: hardly of use as a category"
+        others = {Kind.DROP: "leaves it out", Kind.TEXT: "takes its words"}
+        return Guess(Kind.CATEGORY, "strings", note, others)
     return Guess(Kind.CATEGORY, "strings")
 
 
@@ -126,8 +130,8 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
     if _any(code) and not _any(pc.and_(number, _match(cells, NO_CODE))):
         shown = quoted(cells[pc.index(code, True).as_py()].as_py())
         what = f"{ZEROS}, as {shown}"
-        note = f"column {name!r}: {what}: taken as a category (--numeric {name} reads numbers)"
-        return Guess(Kind.CATEGORY, what, note)
+        note = f"column {name!r}: {what}: taken as a category"
+        return Guess(Kind.CATEGORY, what, note, READ_NUMBERS)
     odd = pc.and_(there, pc.invert(pc.or_(number, truth)))
     if not _any(odd):
         note = _doubt_of_ids(cells, name)
@@ -135,7 +139,7 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
             shown = quoted(cells[pc.index(missing, True).as_py()].as_py())
             note = f"column {name!r}: {n_missing} of {n + n_missing} cells, as {shown}, are missing"
         why = "true and false" if not n_numbers else f"all of the first {n} are"
-        return Guess(Kind.NUMBER, why, note)
+        return Guess(Kind.NUMBER, why, note, NONE if n_missing else LEAVE_OUT)
     counted = f"{n_numbers} of {n} cells are numbers"
     if n_numbers >= MOSTLY * n:
         return Guess(Kind.NUMBER, counted)
@@ -145,9 +149,9 @@ def kind_by_cells(column: pa.Array, name: str, line: NDArray[np.int64]) -> Guess
     first = pc.index(odd, True).as_py()
     note = (
         f"column {name!r}: {counted}; line {line[first]}: {quoted(cells[first].as_py())}: "
-        f"taken as a {guess.kind} (--numeric {name} reads numbers)"
+        f"taken as a {guess.kind}"
     )
-    return Guess(guess.kind, counted, note)
+    return Guess(guess.kind, counted, note, READ_NUMBERS)
 
 
 def _doubt_of_spelling(cells: pa.Array, name: str, most: float) -> str:
@@ -180,10 +184,7 @@ def _doubt_of_ids(column: pa.Array, name: str) -> str:
         return ""
     if int(x[-1]) - int(x[0]) >= 2 * n or (x[1:] == x[:-1]).any():
         return ""
-    return (
-        f"column {name!r}: {n} whole numbers, all distinct, as ids are: taken as numbers all the "
-        f"same (--drop {name} leaves them out)"
-    )
+    return f"column {name!r}: {n} whole numbers, all distinct, as ids are: taken as numbers all the same"
 
 
 def _match(cells: pa.Array, pattern: str) -> pa.Array:

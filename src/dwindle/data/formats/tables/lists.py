@@ -182,16 +182,14 @@ def _names(items: pa.Array) -> NamesView:
 def _row_faults(table: pa.RecordBatch, source: str, lists: Lists) -> dict[int, str]:
     """Find what is wrong with rows, by their numbers, apart from the items of their lists."""
     faults: dict[int, str] = {}
-    column_values(table.column("label"), source, "label", "label", faults)
-    importance, _ = column_values(
-        table.column("importance"), source, "importance", "importance", faults
-    )
+    column_values(table.column("label"), source, "label", faults)
+    importance, _ = column_values(table.column("importance"), source, "importance", faults)
     for i in np.flatnonzero(importance < 0):
         faults.setdefault(
             int(i), f"importance is {importance[i]}: write 0 to learn nothing from the row"
         )
     if "base" in table.schema.names and table.column("base").null_count < table.num_rows:
-        column_values(table.column("base"), source, "base", "base", faults)
+        column_values(table.column("base"), source, "base", faults)
     start, _ = lists["key"]
     for name, (other, _) in lists.items():
         if not np.array_equal(other, start):

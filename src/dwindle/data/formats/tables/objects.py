@@ -157,5 +157,5 @@ def _shown(name: str) -> str:
 
 def short(value: Any) -> str:
     """Show a value as JSON, cut short."""
-    text = orjson.dumps(value).decode()
+    text = orjson.dumps(value, default=str).decode()
     return text[:LONGEST] + ("..." if len(text) > LONGEST else "")

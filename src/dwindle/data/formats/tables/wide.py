@@ -214,10 +214,7 @@ class WideTable:
         try:
             return features_of(column, known, self._source, self._options, fault, wrong)
         except pa.ArrowNotImplementedError:
-            raise DataError(
-                f"{self._source}: column {name!r} is of type {column.type}, which is no "
-                f"{known.kind}: make it strings, or leave it out with --drop {name}"
-            ) from None
+            raise self._of_no_kind(column, name, str(known.kind), "strings") from None
 
     def _decided(self, column: pa.Array, name: str, line: NDArray[np.int64]) -> Column | None:
         """Decide what a column is, if it has a value here."""
@@ -226,13 +223,17 @@ class WideTable:
         if self._typed:
             guess = kind_by_type(column, name)
             if guess is None:
-                raise DataError(
-                    f"{self._source}: column {name!r} is of type {column.type}, which is no "
-                    f"feature: make it numbers or strings, or leave it out with --drop {name}"
-                )
+                raise self._of_no_kind(column, name, "feature", "numbers or strings")
         else:
             guess = kind_by_cells(column, name, line)
         return None if guess is None else self._kinds.decide(name, *guess)
+
+    def _of_no_kind(self, column: pa.Array, name: str, what: str, instead: str) -> DataError:
+        drop = self._kinds.advice(name, Kind.DROP, ", or leave it out with {}")
+        return DataError(
+            f"{self._source}: column {name!r} is of type {column.type}, which is no {what}: "
+            f"make it {instead}{drop}"
+        )
 
 
 def wide(
@@ -272,14 +273,15 @@ def _said(
     if is_dictionary(column.type):
         distinct, code, present = distinct_values(column, role.label, faults)
         names = [name.strip() for name in distinct.to_pylist()]
-        label, unlabeled = code.astype(np.float32), ~present
+        blank = np.array([not name for name in names])
+        label, unlabeled = code.astype(np.float32), ~present | blank[code]
     else:
-        label, unlabeled = column_values(column, source, role.label, what, faults)
+        label, unlabeled = column_values(column, source, what, faults)
     importance = np.ones(len(label), np.float32)
     if role.weight is not None:
         what = f"weight column {role.weight!r}"
         column = table.column(role.weight)
-        importance, missing = column_values(column, source, role.weight, what, faults)
+        importance, missing = column_values(column, source, what, faults)
         importance = np.where(missing, np.float32(1), importance)
         for i in np.flatnonzero(importance < 0):
             faults.setdefault(
