@@ -54,7 +54,7 @@ def for_tables(options: ReadOptions) -> list[str]:
     >>> for_tables(ReadOptions(label_column="y", columns={"zip": "category", "ad": "drop"}))
     ['--label-column y', '--categorical zip']
     """
-    usual, named = ReadOptions(), {"category": "categorical", "number": "numeric"}
+    usual, kinds = ReadOptions(), checked_kinds(options.columns)
     roles = ("label_column", "weight_column", "id_column")
     said = {name: getattr(options, name) for name in roles}
     found = [
@@ -62,11 +62,7 @@ def for_tables(options: ReadOptions) -> list[str]:
         for name, value in said.items()
         if value not in {None, getattr(usual, name)}
     ]
-    return found + [
-        f"--{named.get(kind, kind)} {name}"
-        for name, kind in options.columns.items()
-        if kind != Kind.DROP
-    ]
+    return found + [in_options(name, kind) for name, kind in kinds.items() if kind != Kind.DROP]
 
 
 def kinds_for(options: ReadOptions, note: Callable[[str], None] | None = None) -> ColumnKinds:

@@ -184,7 +184,8 @@ def _doubt_of_ids(column: pa.Array, name: str) -> str:
         return ""
     if int(x[-1]) - int(x[0]) >= 2 * n or (x[1:] == x[:-1]).any():
         return ""
-    return f"column {name!r}: {n} whole numbers, all distinct, as ids are: taken as numbers all the same"
+    what = f"{n} whole numbers, all distinct, as ids are"
+    return f"column {name!r}: {what}: taken as numbers all the same"
 
 
 def _match(cells: pa.Array, pattern: str) -> pa.Array:
