@@ -37,6 +37,14 @@ def here(tmp_path_factory):
         ("train data.vw -m m --C 10", "--gravity"),
         ("train data.vw -m m --penalty l1", "--gravity"),
         ("train data.vw -m m --max-iter 5", "`dwindle train --passes N`"),
+        ("train data.vw -m m --target y", "`dwindle train --label-column NAME`"),
+        ("train data.vw -m m --label y", "`dwindle train --label-column NAME`"),
+        ("train data.vw -m m --sep ;", "`dwindle train --delimiter C`"),
+        ("train data.vw -m m --test_size 0.2", "`dwindle train --holdout N`"),
+        ("predict --model m.parquet data.vw", "`dwindle predict MODEL DATA`"),
+        ("tune data.vw -m m --shuffle 9", "only `dwindle train --shuffle N`"),
+        ("fit data.vw", "`dwindle train DATA --model FILE`"),
+        ("test m.parquet data.vw", "`dwindle evaluate MODEL DATA`"),
     ],
 )
 def test_an_option_of_another_program_is_answered_with_its_name_here(here, words, told):
@@ -46,13 +54,35 @@ def test_an_option_of_another_program_is_answered_with_its_name_here(here, words
 
 
 def test_hints_name_only_options_that_exist():
-    for told in hints.HINTS.values():
+    for told in (hints.HINTS | hints.ELSEWHERE | hints.COMMANDS).values():
         for name, rest in re.findall(r"`dwindle (\w+)([^`]*)`", told):
             assert name in COMMANDS
             known = {
                 o for p in main.get_command(None, name).params for o in (*p.opts, *p.secondary_opts)
             }
             assert set(re.findall(r"--[a-z0-9-]+", rest)) <= known, told
+
+
+def test_a_model_named_after_the_data_is_told(here):
+    done = dwindle("predict", "data.vw", "m.parquet", cwd=here, check=False, text=True)
+    told = "dwindle: data.vw: not a model. Commands take the model first, then the data\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
+@pytest.mark.parametrize("text", ['[{"label": 1, "x": 2}]', '[\n{"label": 1, "x": 2}\n]\n'])
+def test_a_json_array_is_told_to_be_lines(here, text):
+    (here / "data.json").write_text(text)
+    done = dwindle("train", "data.json", "-m", "x", cwd=here, check=False, text=True)
+    assert done.stderr == (
+        "dwindle: data.json: a JSON array: write one object a line instead (JSON lines)\n"
+    )
+
+
+def test_a_size_of_memory_may_leave_out_the_b(here):
+    for size in ("2G", "2GB", "2gb"):
+        assert dwindle("train", "data.vw", "-m", "x", "--memory", size, "-q", cwd=here)
+    done = dwindle("train", "data.vw", "-m", "x", "--memory", "2", cwd=here, check=False, text=True)
+    assert "--memory: expected a size like 500MB or 2GB, got '2'" in done.stderr
 
 
 def test_an_option_that_exists_gets_no_hint():

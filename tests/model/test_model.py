@@ -164,7 +164,7 @@ def test_what_is_not_a_model_is_refused_with_a_sentence(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         Model.load(tmp_path / "none")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(DataError, match="not a model, or damaged"):
+    with pytest.raises(DataError, match=r"text: not a model\. Commands take the model first"):
         Model.load(tmp_path / "text")
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other")
     with pytest.raises(DataError, match="not a model that dwindle wrote"):

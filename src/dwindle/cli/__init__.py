@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import dwindle
-from dwindle.cli.hints import check_quadratic, hinted
+from dwindle.cli.hints import check_command, check_quadratic, hinted
 
 COMMANDS = {
     "train": "Learn a sparse model from files, folders or a pipe.",
@@ -51,6 +51,7 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command in the arguments."""
+        check_command(args)
         found = super().resolve_command(ctx, args)
         check_quadratic(args)
         return found

@@ -24,6 +24,9 @@ _EXPLAIN = "`dwindle explain MODEL DATA` shows what each feature adds to a predi
 _RATE = "`dwindle train --learning-rate`"
 _PASSES = "`dwindle train --passes N`"
 _INTERCEPT = "`dwindle train --no-intercept`"
+_LABEL = "`dwindle train --label-column NAME` names the column of the label"
+_DELIMITER = "`dwindle train --delimiter C` says what stands between cells"
+_HOLDOUT = "`dwindle train --holdout N` measures on every N-th example, `--holdout FILE` on a file"
 
 # By the name with dashes: who types an underscore is meant too.
 HINTS = {
@@ -59,6 +62,22 @@ HINTS = {
     "--fit-intercept": _INTERCEPT,
     "--n-iter-no-change": "`dwindle train --patience N`",
     "--early-stopping": "`dwindle train --holdout N --patience N`",
+    **dict.fromkeys(("--test-size", "--validation-fraction"), _HOLDOUT),
+    # pandas and others
+    **dict.fromkeys(("--target", "--label-col", "--target-column"), _LABEL),
+    **dict.fromkeys(("--sep", "--separator"), _DELIMITER),
+}
+
+# Options that some commands have, for those who give them to another one.
+ELSEWHERE = {
+    "--label": _LABEL,
+    "--model": "name the model first: `dwindle predict MODEL DATA`",
+    "--shuffle": "only `dwindle train --shuffle N` has it",
+}
+
+COMMANDS = {  # of other programs
+    **dict.fromkeys(("fit", "learn"), "`dwindle train DATA --model FILE`"),
+    **dict.fromkeys(("test", "score", "eval"), "`dwindle evaluate MODEL DATA`"),
 }
 
 
@@ -68,11 +87,18 @@ def hinted() -> Iterator[None]:
     try:
         yield
     except click.NoSuchOption as error:
-        told = HINTS.get(error.option_name.replace("_", "-"))
+        told = (HINTS | ELSEWHERE).get(error.option_name.replace("_", "-"))
         if told is None:
             raise
         message = f"No such option {error.option_name!r}: {told}."
         raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
+
+
+def check_command(args: Sequence[str]) -> None:
+    """Answer a command that other programs have with its name here."""
+    for name in args[:1]:
+        if name in COMMANDS:
+            raise click.UsageError(f"No such command {name!r}: {COMMANDS[name]}.")
 
 
 def check_quadratic(args: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from dwindle.cli.report import Report, screen
 from dwindle.cli.signals import stop_signals
 from dwindle.runs.settings import TrainSettings
 
-BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @click.command(name="train", cls=Command)
@@ -103,7 +103,8 @@ def _max_live(memory: str) -> int:
     from dwindle.engine.budget import features_within
 
     try:
-        n_bytes = int(float(memory[:-2]) * BYTES[memory[-2:].upper()])
+        size = memory.upper().removesuffix("B")  # 2G is 2GB
+        n_bytes = int(float(size[:-1]) * BYTES[size[-1:]])
     except (KeyError, ValueError, OverflowError):
         raise SettingError(f"--memory: expected a size like 500MB or 2GB, got {memory!r}") from None
     return features_within(n_bytes)

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Mapping
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ _RENAMED = {
     "Unshrunk": "NoShrinkage", "Ftrl": "FTRL", "Rda": "RDA",
 }  # fmt: skip
 _KEY = b"dwindle"
+_MAGIC = b"PAR1"  # how a Parquet file begins
 # Up to so many bytes of text a column is an Arrow ``string``, whose offsets have 32 bits; beyond, a
 # ``large_string``, whose offsets have 64. Parquet has one type for both.
 MOST_SMALL_TEXT = 2**31 - 1
@@ -78,6 +80,11 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
         raise DataError(f"{path}: no such file") from None
     except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
+        is_other = isinstance(error, pa.ArrowInvalid) and not _begins_as_parquet(path)
+        if kind == "model" and is_other:
+            raise DataError(
+                f"{path}: not a model. Commands take the model first, then the data"
+            ) from None
         raise DataError(f"{path}: not a {kind}, or damaged: {reason}") from None
     if about is None:
         raise DataError(f"{path}: a Parquet file, but not a {kind} that dwindle wrote")
@@ -96,6 +103,11 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     return table, about
+
+
+def _begins_as_parquet(path: str | os.PathLike[str]) -> bool:
+    with Path(path).open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def _upgraded(about: dict[str, Any]) -> dict[str, Any]:

@@ -151,6 +151,8 @@ def by_extension(extension: str) -> str | None:
 
 def by_first_line(line: bytes, source: str) -> Format:
     """Find the format that a file's first line looks like."""
+    if line.strip() == b"[" or line.lstrip().startswith(b"[{"):
+        raise DataError(f"{source}: a JSON array: write one object a line instead (JSON lines)")
     for each in FORMATS:
         if each.sniff(line):
             return each
