@@ -127,3 +127,20 @@ def test_a_missing_number_in_a_frame_is_a_feature_that_is_absent(form):
         in_order().fit(frame.astype(float).to_numpy(), y)
     with pytest.raises(ValueError, match="infinity"):
         model.predict(filled.assign(a=np.inf))
+
+
+def test_a_warning_names_the_caller_s_line_and_speaks_python():
+    body = [f"win some free money number {i}" for i in range(60)]
+    frame = pd.DataFrame({"body": body, "x": range(60)})
+    with pytest.warns(UserWarning, match="taken as text") as warned:
+        model = in_order().fit(frame, [0, 1, 2] * 20)
+    assert warned[0].filename == __file__
+    assert "(columns={'body': 'category'} for one feature a cell)" in str(warned[0].message)
+    with pytest.raises(AttributeError, match="from a file or from a frame with strings: see"):
+        _ = model.coef_
+
+
+def test_explanations_of_several_classes_are_keyed_by_plain_words():
+    x, y = data()
+    named = np.array(["red", "green", "blue"])[np.arange(len(y)) % 3]
+    assert [*map(type, in_order().fit(x, named).explain(x[:1]))] == [str] * 3

@@ -8,7 +8,6 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from dwindle._base.errors import DataError, SettingError
+from dwindle._base.notes import warn
 from dwindle.algorithm.settings import LearnerSettings, option, options_of
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, as_before, kept_reading
@@ -94,11 +94,14 @@ class TruncatedGradient(HasColumns, RunSettings):
     def coef_(self) -> Any:
         """The weight of each column: a sparse array, unless `densify` was called.
 
-        A model learned from a file has names instead of columns: see `weights`.
+        What was learned from a file, or from a data frame with strings, has names: see `weights`.
         """
         listed = self._weights()
         if not hasattr(self, "n_features_in_"):
-            raise AttributeError("a model learned from a file has no columns: see weights()")
+            raise AttributeError(
+                "coef_ is of the columns of a matrix, and this model's features have names of "
+                "their own, from a file or from a frame with strings: see weights()"
+            )
         found = self._in_shape([self._by_column(*each) for each in listed], self.n_features_in_)
         return found.toarray() if self._dense else found
 
@@ -133,7 +136,9 @@ class TruncatedGradient(HasColumns, RunSettings):
         """
         batch = self._one(x) if isinstance(x, Mapping) else self._examples(x)
         found = [model.explain(self._renamed_batch(batch)) for model in self._models()]
-        return found[0] if len(found) == 1 else dict(zip(self.classes_, found, strict=True))
+        return (
+            found[0] if len(found) == 1 else dict(zip(self.classes_.tolist(), found, strict=True))
+        )
 
     def name_features(self, names: Any) -> Self:
         """Give the columns of X names, for `weights`, `explain` and `save`.
@@ -338,8 +343,7 @@ class TruncatedGradient(HasColumns, RunSettings):
         if self._predictor.n_steps == 0:
             warn(
                 "the model was saved without its state: learning goes on from its weights, and "
-                "each feature's learning rate begins anew",
-                stacklevel=2,
+                "each feature's learning rate begins anew"
             )
         self._n_examples = int(self._said.get("examples", 0))
         self.n_iter_, self._heaviest = int(self._said.get("passes", 1)), None

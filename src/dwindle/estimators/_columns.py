@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
+from dwindle._base.notes import warn
 from dwindle.data.frames import frame_of, is_frame, only_numbers, read_frame
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.schema import ColumnKinds, Schema

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import errors_at
+from dwindle._base.notes import warn
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner

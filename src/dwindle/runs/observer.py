@@ -2,7 +2,8 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from warnings import warn
+
+from dwindle._base.notes import warn
 
 if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
     from dwindle.data.sources import Position
@@ -36,7 +37,7 @@ class Observer:
 
     def note(self, text: str) -> None:
         """Called with what a user should know though the run goes on."""
-        warn(text, stacklevel=2)
+        warn(text)
 
     def should_stop(self) -> bool:
         """Asked after each batch: True writes a checkpoint or journal and raises `Stopped`."""
