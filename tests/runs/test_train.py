@@ -154,6 +154,7 @@ def test_a_loss_that_is_named_is_the_one_that_is_used(tmp_path, name):
     assert Model.load(tmp_path / "m").loss == LOSSES[name]()
 
 
+@pytest.mark.filterwarnings("ignore:100 of 150 examples have no label")
 def test_the_first_labelled_example_decides_on_the_loss(tmp_path):
     (tmp_path / "a.vw").write_text("| x\n" * 100)
     (tmp_path / "b.vw").write_text("".join(f"{i / 7} | x:{i}\n" for i in range(50)))
@@ -171,6 +172,7 @@ def test_thousands_of_large_labels_have_a_best_constant(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:all labels are the same")
 def test_a_first_line_longer_than_any_buffer_still_tells_the_format(tmp_path):
     long = "1 " + " ".join(f"{j}:0.5" for j in range(1, 2000)) + "\n"
     (tmp_path / "noname").write_text(long * 3)

@@ -165,7 +165,8 @@ class LearnerSettings:
     )
     max_live: int | None = option(
         None,
-        "Budget: never more than N live features; the least valuable are evicted.",
+        "Budget: never more than N live features; the least valuable are evicted. Several classes "
+        "share it.",
         kind=int,
         least=1,
         metavar="N",

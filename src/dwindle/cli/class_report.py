@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dwindle._base.text import counted
+from dwindle.cli.report import weighed
 
 WIDE = 80  # columns of a screen that is not known
 PAIRS_SHOWN = 10  # pairs of classes that are confused most
@@ -12,10 +13,13 @@ PAIRS_SHOWN = 10  # pairs of classes that are confused most
 
 def of_several(found: dict[str, Any]) -> Iterator[str]:
     """Format the figures of all classes, those of each, and which are taken for which."""
+    from dwindle.data.formats.block import spelled_label
+
     yield f"examples      {found['examples']:,} of {len(found['classes'])} classes"
     name = found["loss_name"].lower()
     yield f"loss          {found['loss']:.6f} {name}, each class against the rest, added up"
     yield f"constant      {found['best_constant_loss']:.6f} is the best constants' loss"
+    yield from weighed(found)
     if "log_loss" in found:
         yield f"log loss      {found['log_loss']:.6f}"
     yield (
@@ -27,7 +31,7 @@ def of_several(found: dict[str, Any]) -> Iterator[str]:
     if found["skipped"]:
         yield f"skipped       {counted(found['skipped'], 'bad line')}"
     yield ""
-    names = [str(each["class"]) for each in found["classes"]]
+    names = [spelled_label(each["class"]) for each in found["classes"]]
     wide = max(len("class"), *map(len, names))
     yield f"{'class':<{wide}} {'precision':>10} {'recall':>10} {'F1':>10} {'support':>12}"
     for name, each in zip(names, found["classes"], strict=True):

@@ -12,7 +12,7 @@ from dwindle.cli.class_report import of_several
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import allow_unknown, as_json, data, reading, threshold
 from dwindle.cli.output import for_json
-from dwindle.cli.report import Watching, screen
+from dwindle.cli.report import Watching, screen, weighed
 from dwindle.runs.metrics import BINS, METRICS
 
 FEW = 0.1  # share of a class below which accuracy says little
@@ -66,6 +66,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     also = ", the log loss" if logistic else ""
     yield f"loss          {found['loss']:.6f} {found['loss_name'].lower()}{also}"
     yield f"constant      {found['best_constant_loss']:.6f} is the best constant's loss"
+    yield from weighed(found)
     if "log_loss" in found and not logistic:
         yield f"log loss      {found['log_loss']:.6f}"
     if share is not None:
@@ -80,7 +81,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"skipped       {counted(found['skipped'], 'bad line')}"
     if share is not None and not FEW < share < 1 - FEW:
         yield f"\n{share:.2%} positive: accuracy says little here."
-        yield "Look at PR-AUC, precision and recall; choose a --threshold."
+        choose = "; choose a --threshold" if "best_f1" in found else ""
+        yield f"Look at PR-AUC, precision and recall{choose}."
 
 
 def _of_classes(found: dict[str, Any]) -> Iterator[str]:

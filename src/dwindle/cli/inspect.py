@@ -124,11 +124,11 @@ def _told(value: Any) -> str:
         case dict() if [*map(type, value.values())] == [dict]:  # an ingredient
             [(name, fields)] = value.items()
             return f"{name}({', '.join(f'{k}={v}' for k, v in fields.items())})"
+        case dict():
+            return ", ".join(f"{k}={_told(v)}" for k, v in value.items())
         case list():
             return ", ".join("*".join(v) if isinstance(v, list) else str(v) for v in value)
-        case bool():
-            return str(value)
-        case int():
+        case int() if not isinstance(value, bool):
             return f"{value:,}"
         case float():
             return f"{value:.6g}"

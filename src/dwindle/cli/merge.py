@@ -12,7 +12,9 @@ from dwindle.cli.options import as_json, model_file, quiet
 @click.command(name="merge")
 @click.argument("models", nargs=-1, required=True)
 @model_file
-@click.option("--keep", type=click.IntRange(0), help="Keep only the N heaviest features.")
+@click.option(
+    "--keep", type=click.IntRange(0), help="Keep only the N heaviest features, of each class."
+)
 @as_json("the closing line")
 @quiet
 @one_line_errors
@@ -34,8 +36,10 @@ def command(
     if as_json:
         click.echo(json.dumps(done._asdict()))
     elif not quiet:
+        classes = f" of {done.classes} classes" if done.classes else ""
+        kept = counted(done.kept, "weight" if classes else "feature") + classes
         click.echo(
             f"{counted(done.parts, 'model')} of {counted(done.examples, 'example')}: "
-            f"{counted(done.kept, 'feature')} kept, written in {done.model_bytes:,} bytes",
+            f"{kept} kept, written in {done.model_bytes:,} bytes",
             err=True,
         )

@@ -115,6 +115,13 @@ def mapping(labels: Mapping[str, float]) -> str:
     return ", ".join(f"{label} is {sign:+g}" for label, sign in labels.items())
 
 
+def weighed(found: Mapping[str, Any]) -> Iterator[str]:
+    """Say what classes weighed in training, if not the same."""
+    if weights := found.get("class_weight"):
+        each = ", ".join(f"{name}={weight:.4g}" for name, weight in weights.items())
+        yield f"class weights {each} in training, which its probabilities suit"
+
+
 class Report(Observer):
     """The progress table of a run, and its summary.
 

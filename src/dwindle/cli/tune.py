@@ -43,6 +43,14 @@ TRIED = dict.fromkeys(
 FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 
 
+class Metric(click.Choice[str]):
+    """A metric, with dashes as options have, or underscores as in Python."""
+
+    def convert(self, value: str, param: Any, ctx: Any) -> str:
+        """Return its name in Python."""
+        return super().convert(value.replace("_", "-"), param, ctx).replace("-", "_")
+
+
 @click.command(name="tune", cls=Command)
 @data
 @model_file
@@ -52,7 +60,7 @@ FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
 @setting(TrainSettings, "class_weight")
 @click.option("--folds", default=5, show_default=True, help="Number of cross-validation folds.")
 @click.option(
-    "--metric", type=click.Choice([name.replace("_", "-") for name in goals()]),
+    "--metric", type=Metric([name.replace("_", "-") for name in goals()]),
     help="Metric to optimise.  [default: accuracy for two classes, else loss]",
 )  # fmt: skip
 @click.option(
@@ -113,8 +121,6 @@ def _settings(options: dict[str, Any]) -> Any:
 
     tried = {name: text for name in TRIED if (text := options.pop(name)) is not None}
     grid: dict[str, Any] = {k: separated(RunSettings, k, text) for k, text in tried.items()}
-    if options["metric"] is not None:
-        options["metric"] = options["metric"].replace("-", "_")
     return TuneSettings(
         grid=Grid(**grid),
         fixed=LearnerSettings(**taken(LearnerSettings, options)),

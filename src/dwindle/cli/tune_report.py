@@ -148,9 +148,9 @@ def _choice(found: Any, tolerance: str) -> Iterator[str]:
 
 
 def _told(found: Any, score: Any) -> str:
-    """Say how good a score is, and how many features it keeps."""
+    """Say how good a score is, and how many features or, of several classes, weights it keeps."""
     metric = f"{METRICS[found.metric].title} {_number(score.metric(found.metric))}"
-    return f"{metric}, {counted(score.kept, 'feature')}"
+    return f"{metric}, {counted(score.kept, 'weight' if found.classes > 2 else 'feature')}"
 
 
 def _fields(score: Any) -> dict[str, Any]:

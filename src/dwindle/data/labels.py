@@ -320,6 +320,13 @@ def _counting(batch: Batch) -> NDArray[np.float32]:
     return batch.label if batch.importance is None else batch.label[batch.importance > 0]
 
 
+def unlabelled(batch: Batch) -> int:
+    """Count the examples without a label, which are read as label 0 of importance 0."""
+    if batch.label is None or batch.importance is None:
+        return 0
+    return int(np.count_nonzero((batch.importance == 0) & (batch.label == 0)))
+
+
 def _texts_in(parsed: Parsed) -> list[Label]:
     """Return the distinct labels of examples with an importance, which are text."""
     assert parsed.label_names is not None

@@ -214,7 +214,7 @@ class ColumnKinds:
         """List the columns of a table that are features; ``roles`` are its label and weight."""
         there = [name for name in columns if name not in roles]
         if self.remembered is None:
-            self._meet(there, source)
+            self._meet(there, source, [name for name in columns if name in roles])
         else:
             self._compare(there, source, self.remembered)
             there = [name for name in there if name in self._found]
@@ -241,10 +241,10 @@ class ColumnKinds:
         column = self._found.get(name)
         return None if column is None else column.kind
 
-    def _meet(self, columns: Sequence[str], source: str) -> None:
+    def _meet(self, columns: Sequence[str], source: str, roles: Sequence[str]) -> None:
         """Take notice of the columns of a table to learn from."""
         if not self._tables:
-            self._check_said(columns, source)
+            self._check_said(columns, source, roles)
         elif source not in self._sources:  # else another pass, or more members of its objects
             dropped = {column.name for column in self._found.values() if column.kind is Kind.DROP}
             there = {*columns, *dropped}
@@ -279,9 +279,14 @@ class ColumnKinds:
         if new := [name for name in columns if name not in self._found]:
             self.note(f"{source}: has {listed(new)}, which the model does not know: not read")
 
-    def _check_said(self, columns: Sequence[str], source: str) -> None:
+    def _check_said(self, columns: Sequence[str], source: str, roles: Sequence[str]) -> None:
         for said in self._said:
             if said not in columns and not any(fnmatchcase(name, said) for name in columns):
+                if said in roles:
+                    raise DataError(
+                        f"{source}: column {said!r} is the label, the weight or the name of rows, "
+                        "and so no feature: what kind it is need not be said"
+                    )
                 raise DataError(f"{source}: no column {said!r}; the columns are {listed(columns)}")
 
     def contradicts(self, column: Column, got: str) -> str:

@@ -195,7 +195,9 @@ class Learner:
         n, first = kernels.longest(batch.start, importance)
         if n > self.table.max_live:
             raise DataError(
-                f"the example has {n:,} features, more than max_live = {self.max_live:,}", first
+                f"the example has {n:,} features, more than max_live = {self.max_live:,} "
+                "(of several classes, the share of each)",
+                first,
             )
         return int(n)
 

@@ -39,6 +39,7 @@ class Merged(NamedTuple):
     examples: int
     kept: int
     model_bytes: int
+    classes: int = 0  # if there are several, what is kept are weights of all of them
 
 
 def merge(
@@ -59,7 +60,8 @@ def merge(
             )
     each = [merged(models, keep) for models in zip(*parts, strict=True)]
     size = each[0].save(model_path) if len(each) == 1 else save_models(model_path, each)
-    return Merged(len(parts), each[0].metadata["examples"], sum(map(len, each)), size)
+    examples, classes = each[0].metadata["examples"], len(each) if len(each) > 1 else 0
+    return Merged(len(parts), examples, sum(map(len, each)), size, classes)
 
 
 def merged(models: Sequence[Model], keep: int | None = None) -> Model:

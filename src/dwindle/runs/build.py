@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import Ingredients, LearnerSettings, default_of, settings_of
@@ -45,6 +46,11 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
         return make_learner(settings, loss)
     changed: dict[str, Any] = {}
     if settings.max_live is not None:
+        if settings.max_live < classes:
+            raise SettingError(
+                f"max_live is shared by the classes: expected {classes} or more, got "
+                f"{settings.max_live}"
+            )
         changed["max_live"] = settings.max_live // classes
     if settings.update == "adaptive" and not isinstance(settings.learning_rate, Schedule):
         usual = SEVERAL | {"pass_decay": _pass_decay(getattr(settings, "passes", 1))}

@@ -67,6 +67,7 @@ def evaluate(
             if isinstance(trained, ClassModels)
             else _figures(loss, p, y, weights, threshold)
         ),
+        **({"class_weight": weighed} if (weighed := trained.metadata.get("class_weight")) else {}),
         "kept": len(trained),
         "skipped": skipped,
     }

@@ -5,6 +5,7 @@ Importing it imports no compiler, so that ``--help`` and bad usage are answered 
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from dwindle._base.errors import SettingError
@@ -23,7 +24,18 @@ BALANCED = "balanced"  # class weights by which all classes weigh the same
 
 def number_or_file(text: str) -> int | str:
     """Read ``N|FILE``: every N-th example, or a file."""
-    return int(text) if text.isdecimal() else text
+    if text.isdecimal():
+        return int(text)
+    try:
+        share = float(text)
+    except ValueError:
+        return text
+    if not 0 < share < 1 or Path(text).exists():
+        return text
+    raise SettingError(
+        f"expected a whole number or a file, got {text}: {1 / share:.0f} holds out every "
+        f"{1 / share:.0f}th example"
+    )
 
 
 def interval(text: str) -> Callable[[float, int], bool]:
@@ -89,7 +101,11 @@ class RunSettings(LearnerSettings):
         least=1,
     )
     keep: int | None = option(
-        None, "Keep only the N heaviest features in the model.", kind=int, least=0, metavar="N"
+        None,
+        "Keep only the N heaviest features in the model; of several classes, of each.",
+        kind=int,
+        least=0,
+        metavar="N",
     )
 
 

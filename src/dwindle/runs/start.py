@@ -65,6 +65,10 @@ def continued(
     if given is None:
         given = {*_changed(settings, options_of(LearnerSettings)), *_changed_reading(settings)}
     settings = complete(settings, settings_of_model(model), given)
+    if repr(settings.ingredients().loss) != repr(model.loss):
+        raise SettingError(
+            f"{path}: was trained with {model.loss}, and another loss cannot go on from it"
+        )
     return replace(settings, reading=_reading(settings.reading, path, model, given))
 
 

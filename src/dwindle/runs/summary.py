@@ -126,6 +126,7 @@ def metadata(run: Reached, reading: ReadOptions) -> dict[str, Any]:
             "passes": run.pass_number,
         }
         | ({} if weight == examples else {"importance": weight})
+        | ({"class_weight": run.labels.weight} if run.labels.weight else {})
         | _later_figures(run)
     )
 

@@ -8,14 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dwindle._base.errors import DataError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.labels import unlabelled
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.shuffle import shuffled
 from dwindle.data.sources import Position, Sources, once_only, size, sources
@@ -241,7 +240,7 @@ class _Run(checkpoint.Reached):
         assert learner is not None
         assert progress is not None
         progress.skipped = self.skipped_before + self.bad_in_pass
-        progress.unlabelled += batch.n_examples - int(np.count_nonzero(batch.importances()))
+        progress.unlabelled += unlabelled(batch)
         batch = self.labels.learned(parsed, learner.loss)
         first = self.done_in_pass
         for part in cut(batch, progress.examples, self.next_row):

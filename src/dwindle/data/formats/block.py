@@ -105,7 +105,9 @@ class Parsed(NamedTuple):
         """Return the label of example i as it is written, for messages."""
         assert self.batch.label is not None
         label = float(self.batch.label[i])
-        return label if self.label_names is None else self.label_names[int(label)]
+        if self.label_names is not None:
+            return self.label_names[int(label)]
+        return int(label) if label.is_integer() else label
 
     def n_bad(self, *, skip_bad: bool) -> int:
         """Count the bad lines; unless they may be skipped, the first one is raised as an error."""

@@ -45,6 +45,7 @@ class Found(NamedTuple):
     bound: float | None  # what the chosen one's metric had to reach; with ``keep``, nothing
     scores: list[Score]
     doubts: Sequence[str] = ()  # where the best may lie beyond what was tried
+    classes: int = 0  # if there are more than two, what is kept are weights of all of them
 
     def frontier(self) -> list[Score]:
         """List the scores that no other beats in features kept and metric, the sparsest first."""

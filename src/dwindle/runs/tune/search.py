@@ -140,11 +140,12 @@ class Search:
             )
         if self.keep is not None:
             chosen = max(scores, key=lambda each: (good(each, metric), -each.kept))
-            return Found(metric, dense, chosen, None, scores)
+            return Found(metric, dense, chosen, None, scores, classes=self.classes)
         least = good(dense, metric) - self.tolerance * abs(good(dense, metric))
         enough = [each for each in scores if good(each, metric) >= least]
         chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
-        return Found(metric, dense, chosen, METRICS[metric].better * least, scores)
+        bound = METRICS[metric].better * least
+        return Found(metric, dense, chosen, bound, scores, classes=self.classes)
 
 
 def trained(

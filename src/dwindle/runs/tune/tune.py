@@ -38,6 +38,8 @@ from dwindle.runs.tune.grid import Grid, Setting
 from dwindle.runs.tune.scores import Found
 from dwindle.runs.tune.search import Search
 
+MANY = 0.9  # of the examples: whoever always tells this class is nearly always right
+
 
 @dataclass(kw_only=True)
 class TuneSettings:
@@ -140,9 +142,20 @@ def _found(paths: Sources, path: Path, settings: TuneSettings, observer: Observe
         search = settings.search(loss, len(labels.target))
         jobs = settings.jobs or cores()
         found = search.run(examples, jobs=jobs, journal=journal, observer=observer)
-        for doubt in found.doubts:
+        for doubt in (*found.doubts, *_says_little(found)):
             observer.note(doubt)
         return found
+
+
+def _says_little(found: Found) -> Iterator[str]:
+    """Say that accuracy is nothing to choose by, if nearly all examples are of one class."""
+    commoner = found.chosen.metric("majority_accuracy")  # which only two classes have
+    if commoner > 0 and found.metric == "accuracy" and (commoner > MANY or found.chosen.kept == 0):
+        yield (
+            f"accuracy says little: the commoner class has {commoner:.2%} of the examples, and the "
+            f"chosen model keeps {counted(found.chosen.kept, 'feature')}: try --metric auc or "
+            "--metric average-precision"
+        )
 
 
 def _about(examples: Sequence[Batch], loss: Any, settings: TuneSettings) -> dict[str, Any]:
