@@ -32,13 +32,13 @@ SQUARED, QUANTILE = LOSSES[0], LOSSES[5]
 CENTRED = functools.partial(reference.Centred, 0.2)
 
 
-def far_from_zero(examples, seed):
+def far_from_zero(examples, seed, unit=1.0):
     """The same examples, with an offset for most features and labels of another unit."""
     offset = np.random.default_rng(seed).choice([0.0, 3.0, 40.0], 9)
     return [
         (
             [(name, float(np.float32(x + offset[int(name)]))) for name, x in features],
-            float(np.float32(2500.0 + 60.0 * label)),
+            float(np.float32(unit * (2500.0 + 60.0 * label))),
             importance,
         )
         for features, label, importance in examples
@@ -63,7 +63,7 @@ def agree(learner, weights, tolerance):
 @given(seed=seeds, intercept=st.booleans(), normalize=st.booleans())
 @few_examples(6)
 def test_lazy_centring_is_that_of_the_specification(shrinkage, seed, intercept, normalize):
-    examples = [(f, 0.01 * y, h) for f, y, h in far_from_zero(stream(seed, SQUARED.labels), seed)]
+    examples = far_from_zero(stream(seed, SQUARED.labels), seed, 0.01)
     for schedule in SCHEDULES[:2]:
         rates = rates_of(schedule, len(examples), [0] * len(examples))
         options = {"intercept": intercept, "normalize": normalize}
