@@ -211,6 +211,20 @@ def test_balanced_classes_count_alike_and_need_all_rows():
         in_order(class_weight="even").fit(x, y)
 
 
+def test_a_class_weight_of_a_class_that_is_none_is_refused():
+    x, y = np.eye(3), np.array(["a", "b", "c"])
+    with pytest.raises(ValueError, match="class_weight names 'd', which is none of the classes"):
+        in_order(class_weight={"a": 2.0, "d": 3.0}).fit(x, y)
+    in_order(class_weight=dict.fromkeys("abcd", 2.0)).fit(x, y)  # as of a fold that lacks one
+
+
+def test_balanced_classes_go_on_without_one_of_them(recwarn):
+    x, y = np.eye(3), np.array(["a", "b", "c"])
+    model = in_order(class_weight="balanced", warm_start=True).fit(x, y)
+    assert list(model.fit(x[:2], y[:2]).explain(x[:1])) == ["a", "b", "c"]
+    assert not recwarn.list
+
+
 # Before the first fit, and after one that fails.
 
 

@@ -45,7 +45,7 @@ class Clock:
     @property
     def at(self) -> int:
         """The number of steps taken within the window."""
-        return int(self.position[0])
+        return self.position.item()
 
     @at.setter
     def at(self, at: int) -> None:
@@ -59,7 +59,7 @@ class Clock:
     @property
     def now(self) -> float:
         """The clock after the last step."""
-        return float(self.pulled[self.at])
+        return self.pulled.item(self.at)
 
     @property
     def spent(self) -> bool:

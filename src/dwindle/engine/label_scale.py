@@ -83,20 +83,17 @@ class LabelScale:
 
     def __init__(self, *, scaled: bool, centred: bool) -> None:
         self.moments: NDArray[np.float64] = np.zeros(3 if scaled else 0)
-        self.centred = centred
-
-    def __bool__(self) -> bool:
-        return len(self.moments) > 0
+        self.scaled, self.centred = scaled, centred
 
     @property
     def mean(self) -> float:
         """The mean of the labels; 0 if they are learned as they are."""
-        return float(self.moments[MEAN]) if self else 0.0
+        return float(self.moments[MEAN]) if self.scaled else 0.0
 
     @property
     def unit(self) -> float:
         """What 1 is in the labels' own unit."""
-        if not self:
+        if not self.scaled:
             return 1.0
         n, _, squares = self.moments.tolist()
         return math.sqrt(squares / n) if n > 0.0 else 0.0

@@ -28,7 +28,7 @@ from dwindle.engine.label_scale import (
     with_label,
 )
 from dwindle.features.xxh64 import key_in_memory
-from dwindle.jit.compile import Kernel, helper, kernel
+from dwindle.jit.compile import Kernel, helper, in_class, kernel
 from dwindle.jit.interpreted import JIT
 from dwindle.jit.intrinsics import byte, double, prefetch, word
 from dwindle.jit.packed_args import PackedType, pack, unpack
@@ -274,9 +274,7 @@ class FastPath:
     Nothing that an example leaves in the workspace outlasts the call, and the kernels keep the
     interpreter's lock: so threads may share it.
 
-    ``learn`` and ``predict`` are None until there is machine code; then they are classes with the
-    code as their ``run``. (Tools that measure an object by all it refers to, as River does, skip
-    classes; from a compiled function they would walk through all of Numba.)
+    ``learn`` and ``predict`` are None until there is machine code; then it is their ``run``.
     """
 
     def __init__(self, fixed: tuple[Any, ...], label_scale: LabelScale) -> None:
@@ -299,10 +297,9 @@ class FastPath:
         self.predict = self._compiled(predict_one, (int64,), clock, table)
         return self.predict
 
-    def _compiled(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> type:
+    def _compiled(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> Any:
         packed = PackedType(_typeof(self.packed(clock, table).workspace))
-        code = kernel.of(*self._fixed[-3:]).compile((*kinds, packed))
-        return type("MachineCode", (), {"run": staticmethod(code)})
+        return in_class(kernel.of(*self._fixed[-3:]).compile((*kinds, packed)))
 
     def make_room(self, n: int) -> None:
         """Make room for examples of n features."""

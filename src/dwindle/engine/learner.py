@@ -41,6 +41,7 @@ from dwindle.engine.table import Table, empty_cells
 from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import shown
+from dwindle.jit.compile import in_class
 
 
 class Learner:
@@ -101,12 +102,14 @@ class Learner:
         self.bias = empty_cells(self.update, 1)
         ingredients = self.loss, self.shrinkage, self.update
         self._fixed = self.bias, float(intercept), normalize, *ingredients
+        self._learn = in_class(kernels.learn.of(*ingredients))
+        self._predict = in_class(kernels.predict.of(self.shrinkage, self.update))
         self._fast = FastPath(self._fixed, self.label_scale)
         self._link = self.loss.link if has_probabilities(self.loss) else None
 
     def __repr__(self) -> str:
         more = "" if self.max_live is None else f", max_live={self.max_live}"
-        more += ", scale_labels=True" if self.label_scale else ""
+        more += ", scale_labels=True" if self.label_scale.scaled else ""
         return (
             f"Learner(loss={self.loss}, shrinkage={self.shrinkage}, update={self.update}, "
             f"learning_rate={self.schedule}, intercept={self.has_intercept}, "
@@ -173,9 +176,9 @@ class Learner:
         label, importance = self.checked_labels(batch)
         base, scale = _base(batch), self.label_scale
         prediction = np.zeros(batch.n_examples)
-        if scale:
+        if scale.scaled:
             label, moments = scale.standard(label, importance, base)
-        taken = np.zeros_like(base) if scale else base
+        taken = np.zeros_like(base) if scale.scaled else base
         longest = self._longest(batch, importance)
         slots, fresh = np.empty(longest, np.uint64), np.empty(0, np.int64)
         with Held() as interrupt:
@@ -184,9 +187,9 @@ class Learner:
                 if len(fresh) < min(self.table.room, len(batch.key)):  # the most new features
                     fresh = np.empty(min(self.table.room, len(batch.key)), np.int64)
                 i = self._learn_from(batch, i, label, importance, taken, slots, fresh, prediction)
-                if scale:
+                if scale.scaled:
                     scale.moments[:] = moments[i]
-        if scale:
+        if scale.scaled:
             own_unit(moments, base, prediction)
         return prediction
 
@@ -214,7 +217,7 @@ class Learner:
     ) -> int:
         """Learn from example i on, until the kernel needs more room; return the next example."""
         clock, table = self.clock, self.table
-        i, clock.at, n_fresh = kernels.learn(
+        i, clock.at, n_fresh = self._learn.run(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
             *(table.cells, table.room, *self._fixed, slots, fresh, prediction),
@@ -365,7 +368,7 @@ class Learner:
             "normalize": self.normalize,
             "max_live": self.max_live,
         }
-        return settings | ({"scale_labels": True} if self.label_scale else {})
+        return settings | ({"scale_labels": True} if self.label_scale.scaled else {})
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -451,12 +454,13 @@ class Learner:
         """Predict each example, with or without the intercept."""
         prediction = np.empty(batch.n_examples)
         clock, scale, base = self.clock, self.label_scale, _base(batch)
-        kernels.predict(
-            *(batch.start, batch.key, batch.x, np.zeros_like(base) if scale else base),
-            *(clock.now, clock.size, clock.n_steps, self.table.cells, self.bias),
+        at, scaled = clock.at, scale.scaled
+        self._predict.run(
+            *(batch.start, batch.key, batch.x, np.zeros_like(base) if scaled else base),
+            *(clock.pulled[at], clock.size, clock.before + at, self.table.cells, self.bias),
             *(float(constant), normalize, self.shrinkage, self.update, prediction),
         )
-        if scale:
+        if scaled:
             return base + (scale.mean * constant + scale.unit * prediction)
         return prediction
 

@@ -49,7 +49,7 @@ class Table:
     @property
     def used(self) -> int:
         """The number of features in the table."""
-        return int(self.counts[0])
+        return self.counts.item(0)
 
     @used.setter
     def used(self, n: int) -> None:
@@ -58,7 +58,7 @@ class Table:
     @property
     def peak(self) -> int:
         """The most features that were ever in the table at once."""
-        return int(self.counts[1])
+        return self.counts.item(1)
 
     @peak.setter
     def peak(self, n: int) -> None:
@@ -76,6 +76,8 @@ class Table:
 
     def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
         """Take note of features that a kernel gave cells: those at these places of the batch."""
+        if not len(fresh):
+            return
         self.used += len(fresh)
         self.peak = max(self.peak, self.used)
         self.seen.observe(batch.key[fresh])

@@ -227,7 +227,7 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
             each = np.array([self.class_weight.get(c, 1.0) for c in classes])
         elif whole and self.class_weight == BALANCED:
             present = np.bincount(code, weight, self._classes)
-            each = present.sum() / (self._classes * present)
+            each = present.sum() / (self._classes * np.where(present > 0, present, 1))
         else:
             self._check_class_weight()
         return each[code] if weight is None else weight * each[code]

@@ -48,15 +48,17 @@ class Kernel:
         self._compile: Any = njit(nogil=nogil, error_model="numpy", pipeline_class=KernelCompiler)
         self._made: dict[tuple[type, ...], Any] = {}
         parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
-        self._ingredients = [i for i, name in enumerate(parameters) if name in INGREDIENTS]
+        places = [i for i, name in enumerate(parameters) if name in INGREDIENTS]
+        first = min(places, default=0)
+        self._ingredients = slice(first, first + len(places))  # they are side by side
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
         """Run the loop compiled for the ingredients among its arguments."""
         try:  # short, because a small batch calls several kernels in a few microseconds
-            code = self._made[tuple([type(args[i]) for i in self._ingredients])]
+            code = self._made[tuple(map(type, args[self._ingredients]))]
         except KeyError:
-            code = self.of(*[args[i] for i in self._ingredients])
+            code = self.of(*args[self._ingredients])
         return code(*args)
 
     def of(self, *ingredients: object) -> Any:
@@ -82,6 +84,15 @@ class Kernel:
         dispatcher = self._compile(clone)
         dispatcher._cache = Store(dispatcher.py_func)  # noqa: SLF001  (Numba has no public way)
         return dispatcher
+
+
+def in_class(code: Any) -> Any:
+    """Make a class with the code as its ``run``, for an object that calls it often.
+
+    Tools that measure an object by all it refers to, as River does, skip classes; from a compiled
+    function they would walk through all of Numba.
+    """
+    return type("MachineCode", (), {"run": code})
 
 
 def kernel(function: Callable[..., Any] | None = None, *, nogil: bool = True) -> Any:

@@ -68,7 +68,7 @@ class Model:
         order = heaviest_first(key, weight)[:keep]
         names = learner.table.names.of(key[order])
         settings, said = learner.settings(), dict(metadata or {})
-        if learner.label_scale:
+        if learner.label_scale.scaled:
             said["label_moments"] = learner.label_scale.moments.tolist()
         features = key[order], weight[order], names, intercept
         return cls(*features, settings, said, scale=_scales(learner, key[order]))
@@ -115,7 +115,7 @@ class Model:
         """Make a learner that knows these weights and nothing else."""
         fresh, n = Learner.from_settings(settings), len(self)
         scale = fresh.label_scale
-        if scale:
+        if scale.scaled:
             if "label_moments" not in self.metadata:
                 raise SettingError(
                     "the model learned its labels as they are: go on without standardize"

@@ -76,7 +76,7 @@ def settings_of_model(model: Model | ClassModels) -> dict[str, Any]:
 def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:
     """Name the settings that make such a learner, those that are not the default."""
     one = learner if isinstance(learner, Learner) else learner.members[0]
-    update, scaled = one.update, bool(one.label_scale)
+    update, scaled = one.update, one.label_scale.scaled
     if scaled and type(update) is Centred:
         update = Adaptive(*update)
     found = settings_of(Ingredients(one.loss, one.shrinkage, update, one.schedule))

@@ -217,7 +217,7 @@ def _steepest(examples: Sequence[Batch], like: Learner) -> float:
         assert batch.label is not None
         counts.add(batch.label[importance > 0], importance[importance > 0])
     constant, _ = counts.best_constant(like.loss)
-    unit = counts.deviation() if like.label_scale else 1.0
+    unit = counts.deviation() if like.label_scale.scaled else 1.0
     adapts = isinstance(like.update, Adaptive)
     learner = (
         Learner(like.loss, Truncation(), like.update._replace(beta=1 / TINY), learning_rate=1.0)
