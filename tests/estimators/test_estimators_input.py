@@ -144,3 +144,12 @@ def test_explanations_of_several_classes_are_keyed_by_plain_words():
     x, y = data()
     named = np.array(["red", "green", "blue"])[np.arange(len(y)) % 3]
     assert [*map(type, in_order().fit(x, named).explain(x[:1]))] == [str] * 3
+
+
+@pytest.mark.parametrize("rows", [[{"item": "tea"}], {"item": "tea"}])
+def test_dicts_are_refused_with_what_to_use_instead(rows):
+    frame = pd.DataFrame({"item": ["tea", "shoes"] * 9})
+    model = dwindle.TruncatedGradientClassifier().fit(frame, [0, 1] * 9)
+    with pytest.raises(TypeError, match=r"X: expected a matrix or a data frame, .* pd.DataFrame"):
+        model.predict(rows)
+    assert model.predict(pd.DataFrame([{"item": "tea"}])) == [0]

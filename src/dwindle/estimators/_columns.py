@@ -116,6 +116,10 @@ class HasColumns(BaseEstimator, ABC):
         """Return the batch of an X that has names of its own, as the first such frame was read."""
         if isinstance(X, Batch):
             return X
+        if type(X[0] if isinstance(X, list) and X else X) is dict:  # not its heir, SciPy's DOK
+            raise TypeError(
+                "X: expected a matrix or a data frame, got dicts: use pd.DataFrame(rows)"
+            )
         if not is_frame(X) or (not self._schema and not self.columns and only_numbers(X)):
             return None
         kinds = ColumnKinds(self.columns, self._schema, warn)
