@@ -43,6 +43,7 @@ def here(tmp_path_factory):
         ("train data.vw -m m --test_size 0.2", "`dwindle train --holdout N`"),
         ("predict --model m.parquet data.vw", "`dwindle predict MODEL DATA`"),
         ("tune data.vw -m m --shuffle 9", "only `dwindle train --shuffle N`"),
+        ("train data.vw -m m --loss log_loss", "Here it is --loss logistic."),
         ("fit data.vw", "`dwindle train DATA --model FILE`"),
         ("test m.parquet data.vw", "`dwindle evaluate MODEL DATA`"),
     ],

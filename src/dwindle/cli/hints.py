@@ -75,6 +75,12 @@ ELSEWHERE = {
     "--shuffle": "only `dwindle train --shuffle N` has it",
 }
 
+LOSSES = {  # of scikit-learn, by what they are here
+    "log_loss": "logistic",
+    "squared_error": "squared",
+    "absolute_error": "quantile",
+}
+
 COMMANDS = {  # of other programs
     **dict.fromkeys(("fit", "learn"), "`dwindle train DATA --model FILE`"),
     **dict.fromkeys(("test", "score", "eval"), "`dwindle evaluate MODEL DATA`"),
@@ -92,6 +98,12 @@ def hinted() -> Iterator[None]:
             raise
         message = f"No such option {error.option_name!r}: {told}."
         raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
+    except click.BadParameter as error:
+        for name, here in LOSSES.items():
+            if error.message.startswith(f"'{name}'"):
+                message = f"{error.message} Here it is --loss {here}."
+                raise click.BadParameter(message, error.ctx, error.param) from None
+        raise
 
 
 def check_command(args: Sequence[str]) -> None:
