@@ -76,7 +76,7 @@ def test_several_files_and_passes_add_up(tmp_path):
         [str(tmp_path)],
         tmp_path / ".m",
         TrainSettings(passes=3),
-        observer=heard(on_batch=found.append),
+        observer=heard(on_batch=found.append, on_note=lambda _: None),
     )
     assert found == sorted(found)
     assert found[0] == Position(0, 0, 3 * total, 1, 3)
