@@ -127,7 +127,7 @@ def test_what_was_learned_from_names_predicts_data_frames_by_name(tmp_path):
     )
     assert model.weights().keys() == {"price", "age", "noise"}
     assert model.score(frame[["noise", "age", "price"]], label) > 0.9
-    with pytest.raises(AttributeError, match="names of their own, .*: see weights"):
+    with pytest.raises(AttributeError, match="have names of their own"):
         _ = model.coef_
     with pytest.raises(
         ValueError, match="the model's features have names, which the columns of X have not"
