@@ -21,6 +21,7 @@ from dwindle.runs.convert import convert
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.compression import COMPRESSED
+from helpers.observing import heard
 
 N = 400
 
@@ -29,7 +30,7 @@ def model(path, **reading):
     """What is learned from a file: names, keys and weights of the features, and the intercept."""
     out = path.with_name("model.parquet")
     training = TrainSettings(shrinkage=Truncation(1e-3), passes=2, reading=ReadOptions(**reading))
-    train([str(path)], out, training)
+    train([str(path)], out, training, observer=heard(on_note=str))
     found = Model.load(out)
     return found.names, found.key.tolist(), found.weight.tobytes(), found.intercept
 
@@ -141,7 +142,7 @@ def agree(paths, **reading):
         assert found == expected, path.name
         if path.suffix not in COMPRESSED:
             lists = path.with_name(path.name + ".lists.arrow")
-            convert([str(path)], str(lists), ReadOptions(**reading))
+            convert([str(path)], str(lists), ReadOptions(**reading), observer=heard(on_note=str))
             assert model(lists) == expected, path.name
 
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from dwindle.cli import main
 
-COMPILING = "dwindle: compiling for this machine, once: that takes from some seconds to a minute"
+COMPILING = "dwindle: compiling for this machine, once: this may take up to a minute"
 
 
 def dwindle(*args, check=True, text=False, cwd=None, stdin=None, apart=False, **how):

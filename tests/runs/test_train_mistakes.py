@@ -106,9 +106,9 @@ def test_what_is_not_there_is_said_in_one_line(args, message):
 
 
 def test_what_is_read_is_never_written_over(data, tmp_path):
-    own, model = tmp_path / "own.vw", tmp_path / "m.parquet"
+    own, model = tmp_path / "own", tmp_path / "m.parquet"
     own.write_bytes(data.read_bytes())
-    assert b"own.vw: is read here" in dwindle("train", own, "-m", own, check=False).stderr
+    assert b"own: is read here" in dwindle("train", own, "-m", own, check=False).stderr
     dwindle("train", own, "-m", model)
     for target in (own, model):
         before = target.read_bytes()

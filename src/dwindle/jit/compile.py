@@ -205,9 +205,7 @@ class _Stopwatch(event.Listener):
             self._begin = now
         elif not self._told and self.seconds + now - self._begin > LONG:
             self._told = True
-            log.warning(
-                "compiling for this machine, once: that takes from some seconds to a minute"
-            )
+            log.warning("compiling for this machine, once: this may take up to a minute")
         self._depth += 1
 
     def on_end(self, _event: Any) -> None:
