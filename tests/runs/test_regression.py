@@ -7,8 +7,12 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
+pytest.importorskip("river")
+pytest.importorskip("vowpalwabbit")  # the experiment compares with it
+
 from dwindle import Stopped, TrainSettings, TruncatedGradientRegressor, train
 from dwindle.data.options import ReadOptions
+from dwindle.estimators import river
 from dwindle.model.merge import merged
 from dwindle.model.model import Model
 from experiments import regression
@@ -87,9 +91,6 @@ def test_an_estimator_needs_no_scaler():
 
 
 def test_river_s_regressor_needs_no_scaler():
-    pytest.importorskip("river")
-    from dwindle.estimators import river  # noqa: PLC0415  (only where River is)
-
     ours = river.TruncatedGradientRegressor()
     rows = PRICES.to_dict("records")
     error, apart = 0.0, 0.0
