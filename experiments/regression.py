@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd  # type: ignore[import-untyped]  # it comes without types
 from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, make_friedman1
@@ -161,7 +161,7 @@ def approval() -> Table:
     """Return River's set: a president's approval, from polls and the date as a number of days."""
     from river.datasets import TrumpApproval  # noqa: PLC0415  (takes a second)
 
-    rows: Any = TrumpApproval()  # type: ignore[no-untyped-call]
+    rows: Any = TrumpApproval()  # type: ignore[no-untyped-call]  # River has few types
     return pd.DataFrame([{**x, LABEL: y} for x, y in rows])
 
 
@@ -169,7 +169,7 @@ def chicks() -> Table:
     """Return River's set: the weight of chicks by age and diet."""
     from river.datasets import ChickWeights  # noqa: PLC0415  (takes a second)
 
-    rows: Any = ChickWeights()  # type: ignore[no-untyped-call]
+    rows: Any = ChickWeights()  # type: ignore[no-untyped-call]  # River has few types
     found = pd.DataFrame([{**x, LABEL: float(y)} for x, y in rows]).drop(columns="chick")
     return found.assign(diet="d" + found["diet"].astype(str))
 

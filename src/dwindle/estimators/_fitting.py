@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from typing import Any, overload
 
 from dwindle._base.errors import DataError, errors_at
 from dwindle.engine.learner import Learner
@@ -22,11 +23,15 @@ Models = Model | ClassModels
 Predictor = Learners | Models
 
 
-def members_of(predictor: Predictor) -> list[Learner] | list[Model]:
+@overload
+def members_of(predictor: Learners) -> list[Learner]: ...
+@overload
+def members_of(predictor: Models) -> list[Model]: ...
+def members_of(predictor: Predictor) -> list[Any]:
     """List the learners or models of several classes, or the only one."""
     if isinstance(predictor, OneVsRest | ClassModels):
-        return predictor.members
-    return [predictor]  # type: ignore[return-value]  # one of either
+        return [*predictor.members]
+    return [predictor]
 
 
 class Fitting:
@@ -79,8 +84,7 @@ class Fitting:
         self.examples //= number
         if self.learner is not None:
             self.learner.cooldown(settings.cooldown)
-            one = self.learner
-            for member in one.members if isinstance(one, OneVsRest) else [one]:
+            for member in members_of(self.learner):
                 # Whatever it learns next is of other passes, also after it was saved and loaded.
                 member.clock.set(**member.clock.state | {"passes": 0})
         return number

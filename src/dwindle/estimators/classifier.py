@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,10 +229,10 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
             present = np.bincount(code, weight, self._classes)
             each = present.sum() / (self._classes * np.where(present > 0, present, 1))
         else:
-            self._check_class_weight()
+            self._refuse_class_weight()
         return each[code] if weight is None else weight * each[code]
 
-    def _check_class_weight(self) -> None:
+    def _refuse_class_weight(self) -> NoReturn:
         """Refuse a class_weight that cannot be used here."""
         if self.class_weight == BALANCED:
             raise SettingError(
@@ -242,9 +242,10 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
     def _given_weights(self) -> Mapping[Any, float] | None:
         """Return the weights of classes, if they are given one by one."""
-        if self.class_weight is not None and not isinstance(self.class_weight, Mapping):
-            self._check_class_weight()
-        return self.class_weight  # type: ignore[no-any-return]  # it is checked
+        given = self.class_weight
+        if given is None or isinstance(given, Mapping):
+            return given
+        return self._refuse_class_weight()
 
     def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
         column, weight = (np.concatenate(part) for part in zip(*rows, strict=True))
@@ -258,4 +259,5 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
 
 def _plain(classes: Any) -> list[Any]:
     """Return classes as Python's numbers or strings, which a model file holds."""
-    return np.unique(np.asarray(classes)).tolist()  # type: ignore[no-any-return]  # it is a list
+    found: list[Any] = np.unique(np.asarray(classes)).tolist()
+    return found

@@ -181,40 +181,30 @@ def _tables(
     rows: _RowNumbers,
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of a file as text, of a pipe in pieces."""
-    yield from _piece(file, source, columns, wanted, delimiter, rows)
-    while isinstance(file, Pieces) and file.next_piece():
+    options = (
+        # With threads, skipped rows have no number; the reader uses only one anyway.
+        pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=columns),
+        pyarrow.csv.ParseOptions(
+            delimiter=delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=False,  # they count as lines
+            invalid_row_handler=rows.skip,
+        ),
+        pyarrow.csv.ConvertOptions(
+            check_utf8=False,  # `_text` does, and says which cell
+            column_types=dict.fromkeys(wanted, pa.string()),
+            include_columns=wanted,
+        ),
+    )
+    while True:
+        try:
+            yield from pyarrow.csv.open_csv(file, *options)
+        except pa.ArrowInvalid as error:
+            if str(error) != "Empty CSV file":  # there is a header: a table of no rows
+                raise DataError(f"{source}: {error}") from None
+        if not (isinstance(file, Pieces) and file.next_piece()):
+            return
         rows.restart()
-        yield from _piece(file, source, columns, wanted, delimiter, rows)
-
-
-def _piece(
-    file: BinaryIO | Pieces,
-    source: str,
-    columns: list[str],
-    wanted: list[str],
-    delimiter: str,
-    rows: _RowNumbers,
-) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from pyarrow.csv.open_csv(
-            file,
-            # With threads, skipped rows have no number; the reader uses only one anyway.
-            pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=columns),
-            pyarrow.csv.ParseOptions(
-                delimiter=delimiter,
-                newlines_in_values=True,
-                ignore_empty_lines=False,  # they count as lines
-                invalid_row_handler=rows.skip,
-            ),
-            pyarrow.csv.ConvertOptions(
-                check_utf8=False,  # `_text` does, and says which cell
-                column_types=dict.fromkeys(wanted, pa.string()),
-                include_columns=wanted,
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        if str(error) != "Empty CSV file":  # there is a header: a table of no rows
-            raise DataError(f"{source}: {error}") from None
 
 
 class _Cells:
