@@ -18,10 +18,11 @@ def test_the_page_shows_what_was_measured():
     assert table(found) in page
 
 
-def test_the_defaults_are_on_average_as_good_as_theirs():
+def test_on_no_set_are_the_defaults_behind_theirs_by_more_than_half_a_point():
     sets = json.loads((DOCS / "several-classes.json").read_text())["sets"].values()
-    for at in (0, 1):
-        assert sum(row["ours"][at] - row["theirs"][at] for row in sets) >= 0
+    for row in sets:
+        for ours, theirs in zip(row["ours"], row["theirs"], strict=True):
+            assert round(ours - theirs, 3) >= -0.005
 
 
 def test_documents_are_pieces_of_docstrings_named_by_their_part(tmp_path):
