@@ -79,7 +79,7 @@ class _LinkParts(LoweringPass):
 
     def run_pass(self, state: Any) -> bool:
         """Tell a kernel's machine code where the globals of its parts are."""
-        for variable in state.library._final_module.global_variables:  # noqa: SLF001  (nor here)
+        for variable in state.library._final_module.global_variables:  # noqa: SLF001  (likewise)
             if variable.name.startswith(_ENVIRONMENT):
                 environment = lookup_environment(variable.name)
                 if environment is not None:
