@@ -412,7 +412,7 @@ def test_when_it_stops_no_thread_goes_on():
 
 def test_a_learner_trained_with_a_setting_is_the_learner_itself():
     setting = Setting(learning_rate=0.2, pass_decay=0.5, gravity=0.01, passes=2, cooldown=5)
-    expected = Learner(Logistic(), *setting.learner(Logistic()).__getstate__()["ingredients"][1:])
+    expected = Learner(**setting.learner(Logistic()).arguments())
     for _ in range(2):
         for batch in batches():
             expected.learn(batch)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import exact, from_recipe, json_number, recipe
+from dwindle._base.dispatch import exact
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
@@ -24,8 +24,6 @@ from dwindle.algorithm.updates import (
     eviction_report,
 )
 from dwindle.engine import kernels
-from dwindle.engine.budget import Eviction
-from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.label_scale import LabelScale, own_unit
 from dwindle.engine.learn_one import (
@@ -37,6 +35,7 @@ from dwindle.engine.learn_one import (
     NUMBERS,
     FastPath,
 )
+from dwindle.engine.learner_state import arguments_in, described, restore, state_of
 from dwindle.engine.table import Table, empty_cells
 from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
@@ -108,13 +107,10 @@ class Learner:
         self._link = self.loss.link if has_probabilities(self.loss) else None
 
     def __repr__(self) -> str:
-        more = "" if self.max_live is None else f", max_live={self.max_live}"
-        more += ", scale_labels=True" if self.label_scale.scaled else ""
-        return (
-            f"Learner(loss={self.loss}, shrinkage={self.shrinkage}, update={self.update}, "
-            f"learning_rate={self.schedule}, intercept={self.has_intercept}, "
-            f"normalize={self.normalize}{more})"
-        )
+        if_set = {"max_live", "scale_labels"}
+        known = self.arguments().items()
+        parts = (f"{name}={value}" for name, value in known if value or name not in if_set)
+        return f"Learner({', '.join(parts)})"
 
     def __len__(self) -> int:
         """Count the live features: those whose weight is not zero."""
@@ -357,18 +353,22 @@ class Learner:
         with Held():
             self.table.sweep()
 
-    def settings(self) -> dict[str, Any]:
-        """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
-        settings = {
-            "loss": recipe(self.loss),
-            "shrinkage": recipe(self.shrinkage),
-            "update": recipe(self.update),
-            "learning_rate": recipe(self.schedule),
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make a new learner like this one."""
+        return {
+            "loss": self.loss,
+            "shrinkage": self.shrinkage,
+            "update": self.update,
+            "learning_rate": self.schedule,
             "intercept": self.has_intercept,
             "normalize": self.normalize,
             "max_live": self.max_live,
+            "scale_labels": self.label_scale.scaled,
         }
-        return settings | ({"scale_labels": True} if self.label_scale.scaled else {})
+
+    def settings(self) -> dict[str, Any]:
+        """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
+        return described(self.arguments())
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -377,78 +377,31 @@ class Learner:
         >>> Learner.from_settings(Learner(Logistic(), max_live=10).settings()).loss
         Logistic()
         """
-        loss, shrinkage, update = (
-            from_recipe(settings[i]) for i in ("loss", "shrinkage", "update")
-        )
-        schedule = settings["learning_rate"]["Schedule"]
-        return cls(
-            loss,
-            shrinkage,
-            update,
-            Schedule(**{name: float(value) for name, value in schedule.items()}),
-            intercept=settings["intercept"],
-            normalize=settings["normalize"],
-            max_live=settings.get("max_live"),
-            scale_labels=settings.get("scale_labels", False),
-        )
+        return cls(**arguments_in(settings))
 
     def state(self) -> dict[str, Any]:
         """Return all that `from_state` needs to make a learner that goes on as this one does.
 
-        ``cells`` has an array for each field of the cells of live features, ``id`` being the key,
-        and ``names`` has their names in the same order. The rest is fit for JSON: ``intercept`` is
-        the intercept's cell, ``seen`` the packed counter of distinct features. Nothing is lost: the
-        learner made of it learns the same weights to the bit.
+        Nothing is lost: that learner learns the same weights to the bit. `learner_state.state_of`
+        says what is in it.
         """
-        table = self.table
-        full = table.cells[table.cells["key"] != 0]
-        key = full["key"] - np.uint64(1)
-        fields = ["weight", *(name for name in full.dtype.names if name not in {"key", "weight"})]
-        return {
-            "settings": self.settings(),
-            "intercept": {name: json_number(self.bias[name][0]) for name in fields},
-            "clock": self.clock.state,
-            "label_moments": self.label_scale.moments.tolist(),
-            "n_cells": len(table.cells),
-            "peak": table.peak,
-            "last_cut": list(table.last_eviction),
-            "seen": table.seen.packed(),
-            "cells": {"id": key} | {name: full[name] for name in fields},
-            "names": table.names.of(key),
-        }
+        parts = self.table, self.bias, self.clock, self.label_scale
+        return {"settings": self.settings()} | state_of(*parts)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Make the learner that `state` described."""
         learner = cls.from_settings(state["settings"])
-        learner._restore(state)  # noqa: SLF001  (a method of this very class)
+        restore(state, learner.table, learner.bias, learner.clock, learner.label_scale)
         return learner
 
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        """Bring a new learner to the state of another of the same settings."""
-        table, key = self.table, state["cells"]["id"]
-        rows = empty_cells(self.update, len(key))
-        for name in rows.dtype.names:
-            rows[name] = key + np.uint64(1) if name == "key" else state["cells"][name]
-        table.fill(rows, state["n_cells"])
-        table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
-        table.last_eviction = Eviction(*state.get("last_cut", ()))
-        table.names.enter(key, state["names"], np.arange(len(key)))
-        for name, number in state["intercept"].items():
-            self.bias[name] = float(number)
-        self.clock.set(**state["clock"])
-        self.label_scale.moments[:] = state.get("label_moments", ())
-
     def __getstate__(self) -> dict[str, Any]:
-        # The ingredients are included: to unpickle a user's own imports the module that defines it.
-        made_of = self.loss, self.shrinkage, self.update, self.schedule
-        return self.state() | {"ingredients": made_of}
+        # With the ingredients themselves: to unpickle a user's own imports the module of its class.
+        return self.state() | {"arguments": self.arguments()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        names = {"intercept", "normalize", "max_live", "scale_labels"}
-        options = {k: v for k, v in state["settings"].items() if k in names}
-        self.__init__(*state["ingredients"], **options)  # type: ignore[misc]  # as unpickling does
-        self._restore(state)
+        self.__init__(**state["arguments"])  # type: ignore[misc]  # as unpickling does
+        restore(state, self.table, self.bias, self.clock, self.label_scale)
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """Predict each example, with or without the intercept."""

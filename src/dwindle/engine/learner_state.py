@@ -1,0 +1,86 @@
+"""A learner as plain data: its settings, and all that learning changed in it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._base.dispatch import from_recipe, json_number, recipe
+from dwindle.algorithm.clock import Clock
+from dwindle.algorithm.schedules import Schedule
+from dwindle.engine.budget import Eviction
+from dwindle.engine.cardinality import DistinctCounter
+from dwindle.engine.label_scale import LabelScale
+from dwindle.engine.table import Table, empty_cells
+
+_INGREDIENTS = "loss", "shrinkage", "update"
+
+
+def described(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe the arguments of a `Learner` in JSON."""
+    recipes = {name: recipe(arguments[name]) for name in (*_INGREDIENTS, "learning_rate")}
+    settings = {**arguments, **recipes}
+    if not settings["scale_labels"]:
+        del settings["scale_labels"]  # as in files older than this setting
+    return settings
+
+
+def arguments_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that `described` described."""
+    schedule = settings["learning_rate"]["Schedule"]
+    return {
+        **{name: from_recipe(settings[name]) for name in _INGREDIENTS},
+        "learning_rate": Schedule(**{name: float(value) for name, value in schedule.items()}),
+        "intercept": settings["intercept"],
+        "normalize": settings["normalize"],
+        "max_live": settings.get("max_live"),
+        "scale_labels": settings.get("scale_labels", False),
+    }
+
+
+def state_of(
+    table: Table, bias: NDArray[Any], clock: Clock, label_scale: LabelScale
+) -> dict[str, Any]:
+    """Return all that `restore` needs to bring a new learner to the same state, to the bit.
+
+    ``cells`` has an array for each field of the cells of live features, ``id`` being the key,
+    and ``names`` has their names in the same order. The rest is fit for JSON: ``intercept`` is
+    the intercept's cell, ``seen`` the packed counter of distinct features.
+    """
+    full = table.cells[table.cells["key"] != 0]
+    key = full["key"] - np.uint64(1)
+    fields = ["weight", *(name for name in full.dtype.names if name not in {"key", "weight"})]
+    return {
+        "intercept": {name: json_number(bias[name][0]) for name in fields},
+        "clock": clock.state,
+        "label_moments": label_scale.moments.tolist(),
+        "n_cells": len(table.cells),
+        "peak": table.peak,
+        "last_cut": list(table.last_eviction),
+        "seen": table.seen.packed(),
+        "cells": {"id": key} | {name: full[name] for name in fields},
+        "names": table.names.of(key),
+    }
+
+
+def restore(
+    state: Mapping[str, Any],
+    table: Table,
+    bias: NDArray[Any],
+    clock: Clock,
+    label_scale: LabelScale,
+) -> None:
+    """Bring the parts of a new learner to the state of another of the same settings."""
+    key = state["cells"]["id"]
+    rows = empty_cells(table.update, len(key))
+    for name in rows.dtype.names:
+        rows[name] = key + np.uint64(1) if name == "key" else state["cells"][name]
+    table.fill(rows, state["n_cells"])
+    table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
+    table.last_eviction = Eviction(*state.get("last_cut", ()))
+    table.names.enter(key, state["names"], np.arange(len(key)))
+    for name, number in state["intercept"].items():
+        bias[name] = float(number)
+    clock.set(**state["clock"])
+    label_scale.moments[:] = state.get("label_moments", ())
