@@ -16,7 +16,6 @@ from dwindle._base.notes import warn
 from dwindle.data.frames import frame_of, is_frame, only_numbers, read_frame
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.schema import ColumnKinds, Schema
-from dwindle.estimators._fitting import Predictor
 from dwindle.features.batch import Batch
 from dwindle.features.keys import key_of
 from dwindle.features.names import NamesView, Text
@@ -39,14 +38,6 @@ class HasColumns(BaseEstimator, ABC):
     _schema: Schema | None = None  # the kinds of columns, if there are other ones than numbers
     _keys: NDArray[np.uint64] | None = None  # of the columns, if they have names
     _feature_names: NDArray[Any] | None = None  # of columns that had none, by `name_features`
-    _predictor: Predictor  # what was learned
-    _heaviest: Any = None  # what was cut to ``keep`` features, and when
-    _cooled = 0  # steps that were no examples
-    _n_examples = 0  # learned from, each counted once
-    _default_loss: Any
-    _file_kind: ClassVar[str]  # what `predict_file` asks `runs.predict` for
-    _score_name: ClassVar[str]  # what `score` computes, among the metrics
-    _dense = False  # whether `coef_` is a dense array
     _said: Mapping[str, Any] = {}  # metadata of the file that the model comes from
     _target_rules: ClassVar[Mapping[str, Any]]  # what scikit-learn is to check of y
 

@@ -17,8 +17,9 @@ from dwindle.data.labels import Labels, balanced
 from dwindle.data.options import ReadOptions
 from dwindle.data.sources import once_only
 from dwindle.data.stream import read
-from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing, texts_of
+from dwindle.estimators._base import TruncatedGradient, all_or_nothing
 from dwindle.estimators._fitting import members_of
+from dwindle.estimators._learned import Path, texts_of
 from dwindle.model.classes import class_log_probabilities
 from dwindle.runs.settings import BALANCED
 

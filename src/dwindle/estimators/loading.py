@@ -2,7 +2,7 @@
 
 from dwindle.algorithm.losses import is_classification
 from dwindle.data.labels import Labels
-from dwindle.estimators._base import Path
+from dwindle.estimators._learned import Path
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
 from dwindle.model.classes import load_model

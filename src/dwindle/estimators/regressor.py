@@ -12,8 +12,9 @@ from sklearn.base import RegressorMixin
 from dwindle.algorithm.losses import Squared, link
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
-from dwindle.estimators._base import Path, TruncatedGradient, all_or_nothing
+from dwindle.estimators._base import TruncatedGradient, all_or_nothing
 from dwindle.estimators._fitting import members_of
+from dwindle.estimators._learned import Path
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
