@@ -80,6 +80,15 @@ def test_coef_is_sparse_and_alive_while_training():
     )
 
 
+def test_a_model_without_weights_is_shown_and_named_like_any_other():
+    x, y = data()
+    model = TruncatedGradientClassifier(gravity=1e9, cooldown=1).fit(x, y)
+    assert model.n_kept_ == 0
+    assert issparse(model.sparsify().coef_)
+    assert not issparse(model.densify().coef_)
+    assert model.name_features([f"f{j}" for j in range(x.shape[1])]).weights() == {}
+
+
 def test_densify_and_sparsify_change_only_how_weights_are_shown():
     for model, (x, y) in (
         (TruncatedGradientClassifier(gravity=1e-3), data(classes=3)),

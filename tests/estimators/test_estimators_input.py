@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array, load_npz, save_npz
 
@@ -110,16 +111,22 @@ def test_a_data_frame_s_columns_keep_their_names(tmp_path):
         loaded.predict(frame.rename(columns={"column 0": "another"}))
 
 
-@pytest.mark.parametrize("form", ["numpy", "nullable", "polars"])
+@pytest.mark.parametrize("form", ["numpy", "nullable", "polars", "arrow"])
 def test_a_missing_number_in_a_frame_is_a_feature_that_is_absent(form):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(1, 9, (60, 3)), columns=["a", "b", "c"]).astype("Int64")
     y = (frame.a > frame.b).astype(int).to_numpy()
     frame = frame.mask(rng.random(frame.shape) < 0.2)
-    forms = {"numpy": lambda f: f.astype(float), "nullable": lambda f: f, "polars": pl.from_pandas}
+    forms = {
+        "numpy": lambda f: f.astype(float),
+        "nullable": lambda f: f,
+        "polars": pl.from_pandas,
+        "arrow": pa.Table.from_pandas,
+    }
     given_x, filled = forms[form](frame), frame.fillna(0).astype(float)
     model, expected = in_order().fit(given_x, y), in_order().fit(filled, y)
     assert same(model.coef_, expected.coef_)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
     score = model.decision_function(given_x)
     assert np.array_equal(score, expected.decision_function(filled))
     assert frame.isna().any().all()
@@ -127,6 +134,16 @@ def test_a_missing_number_in_a_frame_is_a_feature_that_is_absent(form):
         in_order().fit(frame.astype(float).to_numpy(), y)
     with pytest.raises(ValueError, match="infinity"):
         model.predict(filled.assign(a=np.inf))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_names_of_columns_are_those_of_features_in_a_file(tmp_path, frame):
+    (tmp_path / "t.vw").write_text("1 | a:3 b:1\n-1 | b:2 c:1\n" * 20)
+    model = in_order().fit_file(tmp_path / "t.vw")
+    x = frame({"c": [0, 1], "b": [1, 2], "a": [3, 0]})
+    assert np.array_equal(model.predict(x), [1, -1])
+    same_rows = Batch.from_dicts([{"a": 3, "b": 1}, {"b": 2, "c": 1}])
+    assert np.allclose(model.decision_function(x), model.decision_function(same_rows))
 
 
 def test_a_warning_names_the_caller_s_line_and_speaks_python():

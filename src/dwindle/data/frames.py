@@ -51,7 +51,7 @@ def batch_of(
 
 def read_frame(frame: Any, options: ReadOptions, kinds: ColumnKinds) -> Parsed:
     """Read a data frame as a file is read; nothing in it may be bad."""
-    table = _table(frame)
+    table = table_of(frame)
     rows = [column.combine_chunks() for column in table.columns]
     parsed = wide(pa.RecordBatch.from_arrays(rows, schema=table.schema), "frame", options, kinds)
     kinds.tell()
@@ -74,7 +74,7 @@ def batch_of_row(row: Mapping[str, Any], reading: dict[str, Any]) -> Batch:
 def is_frame(frame: Any) -> bool:
     """Tell whether this is a data frame of pandas, Polars, Arrow or the like."""
     return (
-        _is_pandas(frame)
+        is_pandas(frame)
         or isinstance(frame, pa.Table | pa.RecordBatch)
         or hasattr(frame, "__arrow_c_stream__")
     )
@@ -82,21 +82,23 @@ def is_frame(frame: Any) -> bool:
 
 def only_numbers(frame: Any) -> bool:
     """Tell whether all columns of a data frame are numbers or booleans."""
-    if _is_pandas(frame):
+    if is_pandas(frame):
         return all(kind.kind in "biuf" for kind in frame.dtypes)
     return all(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        for kind in _table(frame).schema.types
+        for kind in table_of(frame).schema.types
     )
 
 
-def _is_pandas(frame: Any) -> bool:
+def is_pandas(frame: Any) -> bool:
+    """Tell whether this is a data frame of pandas."""
     pandas = sys.modules.get("pandas")  # a frame of pandas implies its import
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
-def _table(frame: Any) -> pa.Table:
-    if _is_pandas(frame):
+def table_of(frame: Any) -> pa.Table:
+    """Turn a data frame into an Arrow table; its values stay where they are, where they can."""
+    if is_pandas(frame):
         try:
             return pa.Table.from_pandas(frame, preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.base import BaseEstimator
@@ -13,7 +14,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from dwindle._base.notes import warn
-from dwindle.data.frames import frame_of, is_frame, only_numbers, read_frame
+from dwindle.data.frames import frame_of, is_frame, is_pandas, only_numbers, read_frame, table_of
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.schema import ColumnKinds, Schema
 from dwindle.features.batch import Batch
@@ -71,28 +72,30 @@ class HasColumns(BaseEstimator, ABC):
             if reset:
                 self._forget_columns()
             return batch, column_or_1d(y)
-        if not reset and self._plain(X) and isinstance(y, np.ndarray) and y.ndim == 1:
-            return Batch.from_csr(X), y
+        table = _pandas_or_arrow(X)
+        if not reset and self._plain(table) and isinstance(y, np.ndarray) and y.ndim == 1:
+            return Batch.from_csr(table), y
         if not reset and not hasattr(self, "n_features_in_"):  # it was learned from a file
-            return self._examples(X), column_or_1d(y)
-        x, y = validate_data(self, X, y, reset=reset, **_rules(X), **self._target_rules)
+            return self._examples(table), column_or_1d(y)
+        x, y = validate_data(self, table, y, reset=reset, **_rules(table), **self._target_rules)
         names = self._column_names
         if reset:
             self._keys = None if names is None else _keys_of(names)
-        return _named(_batch_of(_filled(x, X)), self._keys, names), y
+        return _named(_batch_of(_filled(x, table)), self._keys, names), y
 
     def _examples(self, X: Any) -> Batch:
         """Turn X into a batch to predict, with the columns it was fitted with."""
         batch = self._with_names(X)
         if batch is not None:
             return batch
-        if self._plain(X):
-            return Batch.from_csr(X)
+        table = _pandas_or_arrow(X)
+        if self._plain(table):
+            return Batch.from_csr(table)
         if hasattr(self, "n_features_in_"):
-            x = validate_data(self, X, reset=False, **_rules(X))
-            return _named(_batch_of(_filled(x, X)), self._keys, self._column_names)
-        x = _filled(check_array(X, estimator=self, **_rules(X)), X)
-        names = _names_of(X)
+            x = validate_data(self, table, reset=False, **_rules(table))
+            return _named(_batch_of(_filled(x, table)), self._keys, self._column_names)
+        x = _filled(check_array(table, estimator=self, **_rules(table)), table)
+        names = _names_of(table)
         if names is not None:
             return _named(_batch_of(x), _keys_of(names), names)
         smallest = [key.min() for key, _ in self._weights() if len(key)]
@@ -231,6 +234,11 @@ class HasColumns(BaseEstimator, ABC):
             self.n_features_in_ = metadata["n_features"]
 
 
+def _pandas_or_arrow(X: Any) -> Any:
+    """Turn a data frame into one whose column names every version of scikit-learn finds."""
+    return table_of(X) if is_frame(X) and not is_pandas(X) else X
+
+
 def _rules(X: Any) -> dict[str, Any]:
     """Return what scikit-learn is to check of X; in a data frame, values may be missing."""
     finite: Any = "allow-nan" if is_frame(X) else True
@@ -256,7 +264,7 @@ def _batch_of(x: Any) -> Batch:
 
 def _names_of(table: Any) -> NDArray[Any] | None:
     """Return the column names, if X is a data frame."""
-    names = getattr(table, "columns", None)
+    names = getattr(table, "column_names" if isinstance(table, pa.Table) else "columns", None)
     if names is None or not all(isinstance(name, str) for name in names):
         return None
     return np.array(list(names), object)

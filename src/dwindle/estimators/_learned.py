@@ -82,12 +82,14 @@ class HasLearned(HasColumns):
 
     def sparsify(self) -> Self:
         """Make `coef_` a scipy sparse array, as it is by default."""
-        self._dense = not self._fitted
+        self._check_fitted()
+        self._dense = False
         return self
 
     def densify(self) -> Self:
         """Make `coef_` a NumPy array; what is kept in memory stays sparse."""
-        self._dense = bool(self._fitted)
+        self._check_fitted()
+        self._dense = True
         return self
 
     def explain(self, x: Any) -> Any:
@@ -108,7 +110,8 @@ class HasLearned(HasColumns):
         They are those of the step before, say: after ``pipeline.fit(X, y)``,
         ``pipeline[-1].name_features(pipeline[:-1].get_feature_names_out())``.
         """
-        self._check_names(names, self.n_features_in_ if self._fitted else 0)
+        self._check_fitted()
+        self._check_names(names, self.n_features_in_)
         self._feature_names = np.asarray(names, object)
         return self
 
@@ -132,12 +135,15 @@ class HasLearned(HasColumns):
         found = evaluate(self._whole_model(), texts_of(paths), reading, skip_bad=skip_bad)
         return float(found[self._score_name])
 
-    @property
-    def _fitted(self) -> Predictor:
+    def _check_fitted(self) -> None:
         if not hasattr(self, "_predictor"):
             raise NotFittedError(
                 f"this {type(self).__name__} has not learned anything yet: call fit"
             )
+
+    @property
+    def _fitted(self) -> Predictor:
+        self._check_fitted()
         return self._predictor
 
     @property
