@@ -12,13 +12,23 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64, uint64
+from numba import int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
 from dwindle.data.formats.interactions import n_products, put_products
 from dwindle.data.formats.vw.errors import CROWD, MOST_PRODUCTS, PRODUCT
 from dwindle.data.formats.vw.grammar import NO_SCALE, feature, head, header
+from dwindle.data.formats.vw.namespaces import (
+    SEEN_GROUP,
+    SEEN_SEED,
+    SEEN_SIZE,
+    SEEN_SPECIAL,
+    index_of,
+    is_seen,
+    own_header,
+    remembered_header,
+)
 from dwindle.data.formats.vw.simd import (
     LANES,
     apply_namespace,
@@ -42,24 +52,10 @@ from dwindle.data.text.scan import (
     token_end,
 )
 from dwindle.features.xxh64 import DEFAULT_SEED, fresh_state
-from dwindle.jit.compile import helper, inlined, kernel
-from dwindle.jit.intrinsics import byte, half, put_word, word
+from dwindle.jit.compile import inlined, kernel
+from dwindle.jit.intrinsics import byte, half, word
 
 _SPACE_BAR = uint64(int.from_bytes(b" |", "little"))
-
-# Lines are much alike, so the last namespace that was the j-th of a line is remembered: where its
-# '|' is, its length with that, its seed, its place in ``crossed`` or -1, and whether it is special,
-# that is, ignored or without a name. Namespaces with a scale are not remembered.
-SEEN_BAR, SEEN_LENGTH, SEEN_SEED, SEEN_GROUP, SEEN_SPECIAL, SEEN_SIZE = range(0, 48, 8)
-MOST_SEEN = 64
-
-
-class Plan(NamedTuple):
-    """Which namespaces to ignore and to cross, by their seeds."""
-
-    ignored: NDArray[np.uint64]
-    crossed: NDArray[np.uint64]  # those that are part of some interaction
-    crossings: NDArray[np.int64]  # for each interaction places in ``crossed``, -1 for no third
 
 
 class Output(NamedTuple):
@@ -89,72 +85,6 @@ class Members(NamedTuple):
 
     member: NDArray[np.int64]
     bound: NDArray[np.int64]
-
-
-@helper
-def _same(text: int, a: int, b: int, n: int) -> bool:
-    """Compare the n bytes at two places; up to a word is read past their end."""
-    while n >= 8:
-        if word(text + a) != word(text + b):
-            return False
-        a, b, n = a + 8, b + 8, n - 8
-    return n == 0 or (word(text + a) ^ word(text + b)) << uint64(64 - 8 * n) == uint64(0)
-
-
-@helper
-def _index(seeds: Any, seed: Any) -> int:
-    """Find a seed among others; -1 if it is not there."""
-    for j in range(len(seeds)):
-        if seeds[j] == seed:
-            return j
-    return -1
-
-
-@inlined
-def _is_seen(text: int, bar: int, stop: int, j: int, likely: int) -> bool:
-    """Tell whether the j-th namespace of a line is the one remembered at ``likely``."""
-    size = stop - bar
-    return (
-        j < MOST_SEEN
-        and byte(text + stop) != COLON
-        and size == int64(word(likely + SEEN_LENGTH))
-        and _same(text, bar, int64(word(likely + SEEN_BAR)), size)
-    )
-
-
-@helper
-def _namespace(
-    text: int, bar: int, p: int, j: int, known: int, likely: int, ignored: Any, crossed: Any
-) -> tuple[bool, int, int, Any, int, Any]:
-    """Read and remember a namespace: (is plain, p, stop, seed, group, special).
-
-    ``p`` is the address of the stop after its name; the p returned, of the stop after its scale.
-    """
-    stop = int64(word(p))
-    has_scale = byte(text + stop) == COLON
-    if has_scale:
-        p += 8
-        stop = int64(word(p))
-    what, stop, seed, scale = header(text, bar, stop, known)
-    group = _index(crossed, seed)
-    is_ignored = _index(ignored, seed) >= 0
-    special = uint64(is_ignored or seed == DEFAULT_SEED or scale != NO_SCALE)
-    if what != FINE or (is_ignored and scale != NO_SCALE):
-        return False, p, stop, seed, group, special
-    if j < MOST_SEEN and not has_scale:
-        put_word(likely + SEEN_BAR, uint64(bar))
-        put_word(likely + SEEN_LENGTH, uint64(stop - bar))
-        put_word(likely + SEEN_SEED, seed)
-        put_word(likely + SEEN_GROUP, uint64(group))
-        put_word(likely + SEEN_SPECIAL, special)
-    return True, p, stop, seed, group, special
-
-
-@inlined
-def _own_header(text: int, bar: int, end: int, known: int, ignored: Any) -> tuple[Any, Any]:
-    """Read the seed and the scale of a namespace, which is 0 for one to ignore."""
-    _, _, seed, scale = header(text, bar, end, known)
-    return seed, float32(0.0) if _index(ignored, seed) >= 0 else scale
 
 
 @inlined
@@ -188,7 +118,7 @@ def _sift(
         if not math.isfinite(value):
             if own != t - 1:
                 own = t - 1
-                seed, scale = _own_header(text, bar[own], place[f], known, ignored)
+                seed, scale = own_header(text, bar[own], place[f], known, ignored)
             stop = place[f] + token_length(lanes + 8 * (f - k))
             what, stop, own_key, value = feature(text, place[f], stop, seed, scale, 0, known)
             is_fine &= what == FINE
@@ -218,9 +148,9 @@ def _read_slow(
             continue
         if c == BAR:
             what, stop, seed, scale = header(text, i, end, known)
-            kept = _index(ignored, seed) < 0
+            kept = index_of(ignored, seed) < 0
             n_unnamed = 0
-            rows.first[s], rows.bar[s], rows.group[s] = k, i, _index(crossed, seed)
+            rows.first[s], rows.bar[s], rows.group[s] = k, i, index_of(crossed, seed)
             s += 1
         else:
             what, stop, key, x = feature(text, i, end, seed, scale, n_unnamed, known)
@@ -351,11 +281,11 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                 elif c == BAR:
                     p += 8
                     stop = int64(word(p))
-                    if _is_seen(text, i, stop, j, likely):
+                    if is_seen(text, i, stop, j, likely):
                         seed, g = word(likely + SEEN_SEED), int64(word(likely + SEEN_GROUP))
                         is_special = word(likely + SEEN_SPECIAL)
                     else:
-                        is_fine, p, stop, seed, g, is_special = _namespace(
+                        is_fine, p, stop, seed, g, is_special = remembered_header(
                             text, i, p, j, known, likely, ignored, crossed
                         )
                         if not is_fine:
@@ -391,7 +321,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
             for t in range(max(s_first - 1, s_before), s if special != 0 else 0):
                 f, last = max(first[t], k), first[t + 1] if t + 1 < s else k + m
                 if f < last:
-                    own_seed, own_scale = _own_header(text, bar[t], place[f], known, ignored)
+                    own_seed, own_scale = own_header(text, bar[t], place[f], known, ignored)
                     is_odd |= apply_namespace(
                         *(text, own_seed, own_scale, place_at + 8 * f, lanes + 8 * (f - k)),
                         *(key_at + 8 * f, x_at + 4 * f, last - f),

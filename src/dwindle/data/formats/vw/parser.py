@@ -17,8 +17,9 @@ from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.formats.vw import simd
 from dwindle.data.formats.vw.errors import why
-from dwindle.data.formats.vw.kernel import MOST_SEEN, SEEN_SIZE, Members, Output, Plan, read
+from dwindle.data.formats.vw.kernel import Members, Output, read
 from dwindle.data.formats.vw.names import VWNames, VWTags
+from dwindle.data.formats.vw.namespaces import MOST_SEEN, SEEN_SIZE, Plan
 from dwindle.data.text.errors import listed, room_for, unsure_numbers
 from dwindle.data.text.numbers import known_numbers
 from dwindle.data.text.scan import ROOM_FOR_STOPS, UNSURE, opened
