@@ -1,16 +1,9 @@
 """One example at a time is the same as a batch of one, to the bit, and as strict."""
 
-import copy
 import gc
 import math
-import pickle
-import subprocess
-import sys
-import threading
 import types
-import weakref
 from collections import Counter, OrderedDict, UserDict, defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -39,7 +32,7 @@ from dwindle import (
     Squared,
     Truncation,
 )
-from dwindle.algorithm.clock import FIRST, WINDOW
+from dwindle.algorithm.clock import WINDOW
 from dwindle.engine.learn_one import JOINED, NUMBERS
 from dwindle.jit.packed_args import PackedType
 
@@ -269,71 +262,6 @@ def test_a_run_that_diverges_one_by_one_is_stopped_with_a_sentence():
         learn()
 
 
-def pickled(learner):
-    return pickle.loads(pickle.dumps(learner))
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
-def test_a_copy_goes_on_alone(copied):
-    learner = Learner()
-    learner.learn_one({"a": 1, "b": "x"}, 1)
-    other = copied(learner)
-    assert other.learn_one({"a": 1}, -1) == learner.predict_one({"a": 1})
-    assert len(other.weights()) == 2
-    assert learner.n_steps == 1
-
-
-def test_threads_that_predict_at_once_do_not_disturb_each_other():
-    learner = Learner(Squared(), NoShrinkage(), Plain(), 0.1, intercept=False)
-    for i in range(20):
-        learner.learn_one({f"f{i}": 1}, i)
-    expected = [learner.predict_one({f"f{i}": 1}) for i in range(20)]
-
-    def work(i):
-        return {learner.predict_one({f"f{i}": 1, "new": "x" * 1000}) for _ in range(300)}
-
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(work, range(20))) == [{p} for p in expected]
-
-
-def test_a_thread_that_predicts_while_another_learns_finds_a_learner_that_was_there():
-    learner = Learner(Squared(), Truncation(1e-3), Plain(), 0.1, intercept=False)
-    done = threading.Event()
-
-    def look():
-        found = set()
-        while not done.is_set():
-            found.add(learner.predict_one({"same": 1}))
-        return found
-
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            seen = pool.submit(look)
-            between = {learner.predict_one({"same": 1})}
-            for i in range(5 * FIRST):  # past several windows of the clock, in a table with room
-                learner.learn_one({"same": 1, f"other{i % 50}": 1}, i % 5)
-                between.add(learner.predict_one({"same": 1}))
-            done.set()
-            assert seen.result() <= between
-    finally:
-        done.set()
-        sys.setswitchinterval(before)
-
-
-def test_a_learner_that_is_dropped_gives_its_table_back_at_once():
-    learner = Learner()
-    learner.learn_one({"a": 1}, 1)
-    cells = weakref.ref(learner.table.cells)
-    gc.disable()
-    try:
-        del learner
-        assert cells() is None
-    finally:
-        gc.enable()
-
-
 def test_classes_of_the_same_name_and_fields_are_not_taken_for_each_other():
     def one():
         class Same(NamedTuple):
@@ -359,28 +287,6 @@ def test_probabilities_are_the_logistic_of_the_prediction():
         match="probabilities need a loss of two classes with a link, as Logistic; not Squared",
     ):
         Learner(Squared()).predict_proba_one({"a": 1})
-
-
-@pytest.mark.slow
-def test_memory_follows_the_live_features_not_the_names_ever_seen():
-    """50,000 names of 1000 bytes go by, which alone would take 50 MB."""
-    script = """
-import resource
-from dwindle import Learner, Logistic, Plain, Truncation
-learner = Learner(Logistic(), Truncation(1.0), Plain(), 0.1)
-def learn(i):
-    learner.learn_one({f"{i} {'x' * 1000}": 1.0, "a": f"{i} {'x' * 1000}"}, 1)
-for i in range(5000):
-    learn(i)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for i in range(5000, 30_000):
-    learn(i)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) < 20_000  # kB
 
 
 def test_an_integer_beyond_all_floats_is_refused_and_changes_nothing():

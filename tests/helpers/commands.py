@@ -35,6 +35,11 @@ def dwindle(*args, check=True, text=False, cwd=None, stdin=None, apart=False, **
     return done
 
 
+def told(done):
+    """The notes and errors of a command, run as ``text``."""
+    return [line[9:] for line in done.stderr.splitlines() if line.startswith("dwindle: ")]
+
+
 def command(*args):
     """The words that start a command in a process of its own."""
     return [sys.executable, "-m", "dwindle", *map(str, args)]

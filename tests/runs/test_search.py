@@ -12,26 +12,15 @@ from dwindle.model.model import Model
 from dwindle.runs.journal import Journal
 from dwindle.runs.metrics import METRICS, accuracy, auc
 from dwindle.runs.observer import Stopped
-from dwindle.runs.tune.grid import Grid, Setting, completed
+from dwindle.runs.tune.grid import Grid, Setting
 from dwindle.runs.tune.scores import Found, Score, good
 from dwindle.runs.tune.search import Search, trained
-from helpers import planted_data
 from helpers.observing import heard
+from helpers.planted_data import CLASSES, NUMBERS, WEIGHTS, batch_of, batches
 
-CLASSES = planted_data.rows()
-NUMBERS = planted_data.rows(classes=False)
 SMALL = Grid(
     learning_rate=(0.1, 0.5), pass_decay=(0.5,), gravity=(0.0, 3e-3, 1e-2, 3e-2), passes=(1, 3)
 )
-
-
-def batches(examples=CLASSES, sizes=(250, 50, 300), importance=None):
-    """Cut where folds do not begin anew."""
-    bounds = [0, *np.cumsum(sizes)]
-    return [
-        planted_data.batch_of(examples[a:b], None if importance is None else importance[a:b])
-        for a, b in itertools.pairwise(bounds)
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +37,8 @@ def test_the_planted_features_are_found_and_few_others(loss, examples):
     found = Search(loss, grid, folds=5).run(batches(examples), jobs=2)
     learner = trained(batches(examples), found.chosen.setting, loss)
     kept = {int(name) for name in learner.weights()}
-    assert kept >= set(range(len(planted_data.WEIGHTS)))
-    assert len(kept) <= 2 * len(planted_data.WEIGHTS)
+    assert kept >= set(range(len(WEIGHTS)))
+    assert len(kept) <= 2 * len(WEIGHTS)
     assert found.dense.kept == 40
 
 
@@ -73,11 +62,11 @@ def leave_out(examples, setting, loss, folds, fold, keep=None):
     held = [e for i, e in enumerate(examples) if i % folds == fold]
     learner = setting.learner(loss)
     for _ in range(setting.passes):
-        learner.learn(planted_data.batch_of(seen))
+        learner.learn(batch_of(seen))
         learner.next_pass()
     learner.cooldown(setting.cooldown)
     model = Model.of(learner).heaviest(keep)
-    p = model.predict(planted_data.batch_of(held))
+    p = model.predict(batch_of(held))
     return p, np.array([y for y, _, _ in held], np.float32), len(model)
 
 
@@ -123,10 +112,10 @@ def test_weighted_and_unlabelled_examples_count_as_they_weigh():
             learner = score.setting.learner(Logistic())
             for i, (example, w) in enumerate(zip(CLASSES, weight, strict=True)):
                 if i % 3 != fold and w:
-                    learner.learn(planted_data.batch_of([example], [w]))
+                    learner.learn(batch_of([example], [w]))
             learner.next_pass()
             learner.cooldown(score.setting.cooldown)
-            p = learner.predict(planted_data.batch_of(CLASSES))
+            p = learner.predict(batch_of(CLASSES))
             for i in range(fold, len(CLASSES), 3):
                 right += weight[i] * ((p[i] > 0) == (CLASSES[i][0] > 0))
                 total += weight[i]
@@ -181,110 +170,6 @@ def test_less_loss_is_better_and_what_was_not_measured_is_worst():
     assert Found("loss", other, other, 1.0, [worse, other, score]).frontier() == [score, other]
 
 
-@pytest.mark.parametrize(
-    ("loss", "examples"), [(Logistic(), CLASSES), (Squared(), NUMBERS)], ids=["classes", "numbers"]
-)
-def test_the_gravities_tried_go_down_from_where_almost_nothing_lives(loss, examples):
-    grid = completed(Grid(update=("plain",)), batches(examples), loss)
-    zero, *gravities = grid.gravity
-    assert zero == 0.0
-    assert gravities == sorted(gravities)
-    assert gravities[-1] / gravities[0] == pytest.approx(10 ** (8 / 3), rel=0.1)
-    # The steepest slope at the best constant, from the examples themselves.
-    y = np.array([label for label, _, _ in examples], np.float64)
-    c = y.mean() if isinstance(loss, Squared) else np.log((y > 0).sum() / (y < 0).sum())
-    slope = 2 * (c - y) / y.std() if isinstance(loss, Squared) else -y / (1 + np.exp(y * c))
-    total = np.zeros(40)
-    for s, (_, j, x) in zip(slope, examples, strict=True):
-        total[j] += s * x
-    assert gravities[-1] == pytest.approx(np.abs(total).max() / len(y) * 10 ** (-1 / 3), rel=0.06)
-    for update, rate in (("plain", 0.01), ("adaptive", 0.1), ("ftrl", 0.1), ("rda", 0.1)):
-        gravities = completed(Grid(update=(update,)), batches(examples), loss).gravity
-        most = Setting(rate, gravity=3 * gravities[-1], update=update, cooldown=len(examples))
-        assert len(trained(batches(examples), most, loss)) <= 1
-        least = Setting(rate, gravity=gravities[1], update=update, cooldown=1)
-        assert len(trained(batches(examples), least, loss)) > 30
-
-
-@pytest.mark.parametrize("unit", [1e-6, 1e6, 1e30])
-@pytest.mark.parametrize(
-    ("loss", "examples"), [(Logistic(), CLASSES), (Squared(), NUMBERS)], ids=["classes", "numbers"]
-)
-def test_the_unit_of_a_feature_changes_what_is_tried_only_where_it_changes_the_update(
-    loss, examples, unit
-):
-    other = [(y, j, x * unit) for y, j, x in examples]
-    adaptive = completed(Grid(), batches(examples), loss)
-    assert completed(Grid(), batches(other), loss) == adaptive
-    plain, grid = (
-        completed(Grid(update=("plain",)), batches(each), loss) for each in (examples, other)
-    )
-    assert grid.gravity == pytest.approx(unit * np.array(plain.gravity), rel=0.06)
-
-
-@pytest.mark.parametrize("update", ["plain", "adaptive"])
-@pytest.mark.parametrize("weight", [1e-3, 100.0])
-def test_examples_that_weigh_more_are_pulled_as_much_more(weight, update):
-    plain = Grid(update=(update,))
-    heavy = completed(plain, batches(importance=np.full(600, weight)), Logistic())
-    usual = completed(plain, batches(), Logistic())
-    assert heavy.gravity == pytest.approx(weight * np.array(usual.gravity), rel=0.06)
-    if update == "plain":
-        assert heavy.learning_rate == pytest.approx(
-            np.array(usual.learning_rate) / weight, rel=0.06
-        )
-
-
-def test_automatic_values_look_at_the_data():
-    grid = completed(Grid(update=("plain",)), batches(), Logistic())
-    length = np.mean([1 + np.square(x).sum() for _, _, x in CLASSES])
-    assert grid.learning_rate == pytest.approx(np.array([1 / 16, 1 / 4, 1, 4]) / length, rel=0.05)
-    assert (grid.passes, grid.pass_decay, grid.cooldown) == ((1, 3, 10, 30), (0.5, 0.8), (1, 600))
-    assert completed(Grid(), batches(), Logistic()).learning_rate == (0.2, 0.6, 2.0, 6.0)
-    assert completed(Grid(update=("ftrl",)), batches(), Logistic()).pass_decay == (1.0,)
-    once = completed(Grid(passes=(1,), truncate_every=(1, 10)), batches(), Logistic())
-    assert (once.pass_decay, once.cooldown) == ((1.0,), (10, 600))
-    nothing = Batch.from_dicts([{}, {}], [1, -1])
-    assert all(g >= 0 for g in completed(Grid(), [nothing], Logistic()).gravity)
-
-
-def test_what_is_automatic_for_one_update_is_not_tried_with_the_other():
-    both = Search(Logistic(), Grid(passes=(1,), update=("adaptive", "plain")), folds=2)
-    settings = {score.setting for score in both.run(batches()).scores}
-    alone = [Search(Logistic(), Grid(passes=(1,), update=(update,)), folds=2).run(batches()).scores
-             for update in ("adaptive", "plain")]  # fmt: skip
-    assert settings == {score.setting for scores in alone for score in scores}
-
-
-@pytest.mark.parametrize("update", ["adaptive", "plain", "ftrl", "rda"])
-def test_no_chosen_setting_is_at_an_end_of_what_was_tried_by_itself(update):
-    found = Search(Logistic(), Grid(update=(update,), passes=(1, 3)), folds=2).run(
-        batches(), jobs=2
-    )
-    assert not found.doubts
-    chosen = found.chosen.setting
-    for name in ("gravity", "learning_rate"):
-        tried = sorted({getattr(each.setting, name) for each in found.scores} - {0.0})
-        value = getattr(chosen, name)
-        inside = [each for each in found.scores if getattr(each.setting, name) in tried[1:-1]]
-        assert tried[0] < value < tried[-1] or any(
-            (each.accuracy, each.kept) == (found.chosen.accuracy, found.chosen.kept)
-            for each in inside
-        )
-
-
-def test_gravities_that_are_all_too_strong_are_told_and_weaker_ones_found_by_itself():
-    given = Grid(learning_rate=(0.6,), pass_decay=(1.0,), passes=(1,), gravity=(0.0, 30.0, 90.0))
-    told = Search(Logistic(), given, folds=2).run(batches())
-    assert told.chosen == told.dense
-    assert told.doubts == [
-        "no gravity tried is within the tolerance, so nothing is removed: try smaller ones"
-    ]
-    left_open = Search(Logistic(), given._replace(gravity=None), folds=2).run(batches())
-    assert left_open.chosen.kept < left_open.dense.kept
-    assert not left_open.doubts
-
-
 def test_what_would_be_chosen_so_far_is_told_while_it_runs():
     told = []
     found = Search(Logistic(), SMALL, folds=2).run(batches(), observer=heard(on_best=told.append))
@@ -297,23 +182,6 @@ def test_a_setting_that_is_asked_for_twice_is_scored_once():
     one, other = Setting(gravity=0.01), Setting(gravity=0.01, passes=2)
     search = Search(Logistic(), folds=2)
     assert search.scores(batches(), [one, one, other]) == search.scores(batches(), [one, other])
-
-
-def test_without_gravity_nothing_is_tried_twice():
-    grid = SMALL._replace(truncate_every=(1, 5), threshold=(None, 0.5), cooldown=(1, 9))
-    made = grid.settings()
-    assert len(made) == len(set(made)) == 2 * 2 * (1 + 3 * 2 * 2 * 2)
-    assert [setting.gravity > 0 for setting in made] == sorted(s.gravity > 0 for s in made)
-
-
-@pytest.mark.parametrize(
-    "grid", [Grid(gravity=(0.01,)), Grid(threshold=(0.1,), gravity=(0.0,), shrinkage=("rounding",))]
-)
-def test_no_gravity_is_always_tried(grid):
-    once = grid._replace(learning_rate=(0.3,), pass_decay=(1.0,), passes=(1,), cooldown=(1,))
-    found = Search(Logistic(), once, folds=3).run(batches())
-    assert [score.setting.shrinks for score in found.scores] == [False, True]
-    assert found.dense.setting == Setting(0.3, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -349,12 +217,12 @@ def test_what_no_search_could_use_is_refused_by_name(wrong, said):
 
 
 def test_too_few_examples_for_the_folds_are_told():
-    few = [planted_data.batch_of(CLASSES[:4])]
+    few = [batch_of(CLASSES[:4])]
     with pytest.raises(DataError, match="there are 4 examples, too few for 5 folds"):
         Search(Logistic(), SMALL).run(few)
     weight = [0.0 if i % 3 == 1 else 1.0 for i in range(12)]
     with pytest.raises(DataError, match="fold 1 has no labelled examples: take fewer folds"):
-        Search(Logistic(), SMALL, folds=3).run([planted_data.batch_of(CLASSES[:12], weight)])
+        Search(Logistic(), SMALL, folds=3).run([batch_of(CLASSES[:12], weight)])
 
 
 def test_folds_of_one_class_have_no_auc_and_the_others_do():
