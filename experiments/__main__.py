@@ -7,14 +7,12 @@ import argparse
 import json
 import multiprocessing
 import os
-import platform
 import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +20,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 import dwindle
-from dwindle._base.errors import DataError
-from dwindle._base.files import replacing
 from dwindle.runs.journal import Journal
 from dwindle.runs.tune.grid import DECAYS, PASSES, RATES, STEPS
 from experiments import data, figures, page
+from experiments.storing import DOCS, data_is_here, save, versions
 from experiments.units import FULL, MOST, QUICK, Plan, Unit, cost, timed, units
 
 HERE = Path(__file__).parent
-DOCS = HERE.parent / "docs"
 SOURCE = Path(dwindle.__file__).parent
 MEASURING = ("data", "units", "peers")  # the modules here that make results, not pages
 FOLDER = "DWINDLE_DATA"
@@ -54,11 +50,10 @@ def main() -> None:
     text = (folder or DOCS) / "reproduction.md"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        found = run(plan, results.with_suffix(".journal"), given.jobs)
+        with data_is_here():
+            found = run(plan, results.with_suffix(".journal"), given.jobs)
     except KeyboardInterrupt:
         sys.exit("stopped: the same command goes on from what is finished")
-    except DataError as error:
-        sys.exit(f"{error} (DWINDLE_DATA may name a folder that has it)")
     save(results, json.dumps(found | {"about": found["about"] | {"quick": given.quick}}, indent=1))
     written = figures.draw(json.loads(results.read_text()), text.parent / "reproduction")
     save(text, page.write(json.loads(results.read_text())))
@@ -133,8 +128,7 @@ def _gathered(plan: Plan, todo: list[Unit], journal: Journal) -> dict[str, Any]:
             "seconds": sum(journal[unit.name]["seconds"] for unit in todo),
             "wall_seconds": _seconds(journal),
             "cores": os.cpu_count(),
-            "versions": {name: version(name) for name in PACKAGES}
-            | {"python": platform.python_version()},
+            "versions": versions(PACKAGES),
         }
     } | parts
 
@@ -153,12 +147,6 @@ def _bar() -> Progress:
         console=Console(stderr=True),
         speed_estimate_period=600,
     )
-
-
-def save(path: Path, text: str) -> None:
-    """Write a file that is whole or not there."""
-    with replacing(path) as file:
-        file.write(text.encode())
 
 
 if __name__ == "__main__":

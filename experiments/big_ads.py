@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dwindle._base.files import replacing
 from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.losses import Logistic
 from dwindle.algorithm.shrinkage import Truncation
@@ -31,8 +30,8 @@ from dwindle.engine.budget import features_within
 from dwindle.engine.learner import Learner
 from dwindle.runs.metrics import accuracy
 from experiments import big_ads_page
+from experiments.storing import DOCS, save
 
-DOCS = Path(__file__).parent.parent / "docs"
 EXAMPLES, TEST = 26_000_000, 2_700_000  # the paper's table 1
 LEAST = 20_000  # to test on: with fewer an error is known too badly
 FITS = 280_000  # examples whose features, some 46 million, fit in 4 GB when none is dropped
@@ -88,8 +87,7 @@ def main() -> None:
     )
     given.output.mkdir(parents=True, exist_ok=True)
     results = given.output / "big-ads.json"
-    with replacing(results) as file:
-        file.write(json.dumps(run(plan, given.output)).encode())
+    save(results, json.dumps(run(plan, given.output)))
     for path in big_ads_page.write(results):
         print(path)
 

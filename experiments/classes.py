@@ -24,12 +24,11 @@ from typing import Any
 import numpy as np
 from vowpalwabbit import Workspace
 
-from dwindle._base.files import replacing
 from dwindle.runs.evaluate import evaluate
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
+from experiments.storing import DOCS, save
 
-DOCS = Path(__file__).parent.parent / "docs"
 PACKAGES = ("dwindle", "numpy", "numba", "vowpalwabbit", "scikit-learn", "scipy")
 CLASSES, WORDS_EACH, LEAST, MOST_EACH = 20, 60, 15, 1500
 SHUFFLES = 3
@@ -192,12 +191,8 @@ def main() -> None:
         found["sets"][name] = measured(make())
         print(name, found["sets"][name], file=sys.stderr, flush=True)
     path = DOCS / "several-classes.md"
-    for target, text in (
-        (DOCS / "several-classes.json", json.dumps(found, indent=1) + "\n"),
-        (path, with_table(path.read_text(), found)),
-    ):
-        with replacing(target) as file:
-            file.write(text.encode())
+    save(path.with_suffix(".json"), json.dumps(found, indent=1) + "\n")
+    save(path, with_table(path.read_text(), found))
 
 
 if __name__ == "__main__":

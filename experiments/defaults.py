@@ -4,15 +4,9 @@ Both learn from the same file in the same order, in one pass. What they are told
 cannot know: Vowpal Wabbit that the labels are classes, and both which features to multiply.
 """
 
-import argparse
 import bz2
-import json
-import platform
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -25,7 +19,6 @@ from vowpalwabbit import Workspace
 
 from benchmarks import data as generated
 from dwindle._base.errors import DataError
-from dwindle._base.files import replacing
 from dwindle.data.options import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.features.batch import Batch
@@ -34,8 +27,8 @@ from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from experiments import data
 from experiments.defaults_page import page
+from experiments.storing import measure_and_store, versions
 
-DOCS = Path(__file__).parent.parent / "docs"
 PACKAGES = ("dwindle", "numpy", "numba", "vowpalwabbit")
 A9A = ("a9a/adult.trn.bz2", "a9a/adult.tst.bz2")
 SHUFFLES = 5  # of the small sets: where one order of the rows is luck
@@ -83,19 +76,20 @@ class Found(NamedTuple):
 
 def main() -> None:
     """Measure, write defaults.json and the page."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.defaults", description=__doc__)
-    parser.add_argument("--output", type=Path, default=DOCS, help="a folder [default: docs]")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    begin = time.monotonic()
-    try:
-        found = [_shown(compared(case)) for case in cases()]
-    except DataError as error:
-        sys.exit(f"{error} (DWINDLE_DATA may name a folder that has it)")
-    results = {"about": _about(time.monotonic() - begin), "sets": found}
-    for name, text in (("json", json.dumps(results, indent=1) + "\n"), ("md", page(results))):
-        with replacing(folder / f"defaults.{name}") as file:
-            file.write(text.encode())
+    measure_and_store("defaults", __doc__, results, page)
+
+
+def results() -> dict[str, Any]:
+    """Compare on all sets."""
+    found = [_shown(compared(case)) for case in cases()]
+    defaults = TrainSettings().ingredients()
+    about = {
+        "learning_rate": defaults.schedule.learning_rate,
+        "update": repr(defaults.update),
+        "shrinkage": repr(defaults.shrinkage),
+        "versions": versions(PACKAGES),
+    }
+    return {"about": about, "sets": found}
 
 
 def cases() -> Iterator[Case]:
@@ -233,18 +227,6 @@ def _lines(batch: Batch) -> Iterator[str]:
 
 def _write(path: Path, lines: Any) -> None:
     path.write_text("".join(lines), encoding="ascii")
-
-
-def _about(seconds: float) -> dict[str, Any]:
-    defaults = TrainSettings().ingredients()
-    return {
-        "learning_rate": defaults.schedule.learning_rate,
-        "update": repr(defaults.update),
-        "shrinkage": repr(defaults.shrinkage),
-        "seconds": round(seconds),
-        "versions": {name: version(name) for name in PACKAGES}
-        | {"python": platform.python_version()},
-    }
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

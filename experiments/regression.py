@@ -5,13 +5,7 @@ one pass. scikit-learn's SGDRegressor has its columns standardised and its categ
 in one pass, and once as it comes, with as many passes as it likes.
 """
 
-import argparse
-import json
-import platform
-import sys
-import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,15 +22,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from vowpalwabbit import Workspace
 
 from dwindle._base.errors import DataError
-from dwindle._base.files import replacing
 from dwindle.data.options import ReadOptions
 from dwindle.runs.evaluate import evaluate
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from experiments import data
 from experiments.regression_page import page
+from experiments.storing import measure_and_store, versions
 
-DOCS = Path(__file__).parent.parent / "docs"
 PACKAGES = ("dwindle", "numpy", "numba", "scikit-learn", "vowpalwabbit")
 SEEDS = 5
 HELD_OUT = 0.25
@@ -48,25 +41,13 @@ Table = Any  # a data frame
 
 def main() -> None:
     """Measure, write regression.json and the page."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.regression", description=__doc__)
-    parser.add_argument("--output", type=Path, default=DOCS, help="a folder [default: docs]")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    begin = time.monotonic()
-    try:
-        found = [_shown(compared(name, make)) for name, make in SETS.items()]
-    except DataError as error:
-        sys.exit(f"{error} (DWINDLE_DATA may name a folder that has it)")
-    about = {
-        "seconds": round(time.monotonic() - begin),
-        "seeds": SEEDS,
-        "versions": {name: version(name) for name in PACKAGES}
-        | {"python": platform.python_version()},
-    }
-    results = {"about": about, "sets": found}
-    for name, text in (("json", json.dumps(results, indent=1) + "\n"), ("md", page(results))):
-        with replacing(folder / f"regression.{name}") as file:
-            file.write(text.encode())
+    measure_and_store("regression", __doc__, results, page)
+
+
+def results() -> dict[str, Any]:
+    """Compare on all sets."""
+    found = [_shown(compared(name, make)) for name, make in SETS.items()]
+    return {"about": {"seeds": SEEDS, "versions": versions(PACKAGES)}, "sets": found}
 
 
 def compared(name: str, make: Callable[[], Table], seeds: int = SEEDS) -> dict[str, Any]:

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import dwindle
-from dwindle._base.errors import DataError
-from dwindle._base.files import replacing
 from dwindle.runs.journal import Journal
 from experiments.frontier import figures, page
 from experiments.frontier.problems import FULL, QUICK, Problem, rows
 from experiments.frontier.ways import NAMES, measured
+from experiments.storing import DOCS, data_is_here, save
 
 HERE = Path(__file__).parent
-DOCS = HERE.parent.parent / "docs"
 MEASURING = ("problems", "ways", "wabbit")  # the modules here that make results, not pages
 
 
@@ -37,11 +35,10 @@ def main() -> None:
     journal = results.with_suffix(".journal")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        found = run(QUICK if given.quick else FULL, journal)
+        with data_is_here():
+            found = run(QUICK if given.quick else FULL, journal)
     except KeyboardInterrupt:
         sys.exit("stopped: the same command goes on from what is finished")
-    except DataError as error:
-        sys.exit(f"{error} (DWINDLE_DATA may name a folder that has it)")
     save(results, json.dumps(found))
     pictures = figures.draw(found, given.output)
     save(given.output / "frontier.md", page.write(found))
@@ -93,12 +90,6 @@ def _digest() -> str:
     source = Path(dwindle.__file__).parent
     files = [*(HERE / f"{name}.py" for name in MEASURING), *source.rglob("*.py")]
     return sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
-
-
-def save(path: Path, text: str) -> None:
-    """Write a file that is whole or not there."""
-    with replacing(path) as file:
-        file.write(text.encode())
 
 
 if __name__ == "__main__":

@@ -34,26 +34,20 @@ def test_the_tutorial_shows_the_example_s_own_source():
     ).read_text()
 
 
+def printed_by(example):
+    command = [sys.executable, ROOT / "examples" / example]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 def test_the_tutorial_s_example_runs():
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "own_loss.py"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "hour" in done.stdout
+    assert "hour" in printed_by("own_loss.py")
 
 
 @pytest.mark.slow
 def test_the_page_about_batching_shows_what_its_example_prints():
-    done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "batching.py"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert f"```\n{done.stdout}```" in (ROOT / "docs" / "why-batching-matters.md").read_text()
+    shown = (ROOT / "docs" / "why-batching-matters.md").read_text()
+    assert f"```\n{printed_by('batching.py')}```" in shown
 
 
 @pytest.mark.slow

@@ -43,24 +43,24 @@ def plain(tmp_path):
 # What is written is what was read
 
 
+def converted(file, path, folder):
+    """The file, converted from one to the next of the names of a path."""
+    for name in path:
+        convert([str(file)], str(folder / name))
+        file = folder / name
+    return file
+
+
 @pytest.mark.parametrize("path", [["a.vw"], ["a.arrow"], ["a.arrow", "b.vw"], ["a.vw.zst", "b.vw"]])
 def test_all_that_vw_text_says_comes_back_to_the_bit(rich, path, tmp_path):
-    last = rich
-    for name in path:
-        convert([str(last)], str(tmp_path / name))
-        last = tmp_path / name
     assert len(examples([rich])) == 7
-    assert examples([last]) == examples([rich])
+    assert examples([converted(rich, path, tmp_path)]) == examples([rich])
 
 
 @pytest.mark.parametrize("path", [["a.svm"], ["a.arrow", "b.svmlight"], ["a.vw", "b.libsvm.xz"]])
 def test_all_that_svmlight_says_comes_back_to_the_bit(plain, path, tmp_path):
-    last = plain
-    for name in path:
-        convert([str(last)], str(tmp_path / name))
-        last = tmp_path / name
     assert len(examples([plain])) == 3
-    assert examples([last]) == examples([plain])
+    assert examples([converted(plain, path, tmp_path)]) == examples([plain])
 
 
 def table():
