@@ -9,29 +9,11 @@ from typing import Any
 import click
 
 from dwindle._base.text import counted
-from dwindle.algorithm.settings import default_of, options_of
 from dwindle.cli import report
 from dwindle.cli.output import for_json
 from dwindle.runs.metrics import METRICS
-from dwindle.runs.settings import RunSettings
 
 ROWS = 15  # at most, of the table
-# Options of `tune` that are the same options of `train`, beside the settings in the table.
-SHARED = {
-    **dict.fromkeys(
-        ("classes", "class_weight", "keep", "format_", "delimiter", "header", "weight_column")
-    ),
-    "label_column": "label",
-    "interactions": (),
-    "categorical": (),
-    "numeric": (),
-    "text": (),
-    "ngrams": 1,
-    "counts": False,
-    "date": (),
-    "drop": (),
-    "skip_bad": False,
-}  # with their defaults
 
 
 class Report(report.Report):
@@ -74,18 +56,21 @@ class Report(report.Report):
 
 def command_line(setting: Any, options: Mapping[str, Any]) -> str:
     """Write the ``dwindle train`` that makes the same model: what is not the default is said."""
-    usual = {name: default_of(RunSettings, name) for name in options_of(RunSettings)} | SHARED
-    chosen = {name: options[name] for name in usual if name in options} | setting._asdict()
+    from dwindle.cli.train import command as train
+
     words = ["dwindle", "train", *options["data"], "--model", options["model"]]
-    for name, value in chosen.items():
-        if value == usual[name]:
+    given = {name: value for name, value in options.items() if name != "model"}
+    chosen = given | setting._asdict()
+    for each in train.params:
+        value = chosen.get(each.name or "")
+        if not isinstance(each, click.Option) or value in (None, (), each.default):
             continue
-        option = "--" + name.strip("_").replace("_", "-")
-        for each in value if isinstance(value, tuple) else (_joined(value),):
-            if each is False:
-                words.append(f"--no-{option[2:]}")
+        option, *no_option = each.opts[0], *each.secondary_opts
+        for part in value if isinstance(value, tuple) else (_joined(value),):
+            if isinstance(part, bool):
+                words += [option] if part else no_option
             else:
-                words += [option] if each is True else [option, str(each)]
+                words += [option, str(part)]
     return shlex.join(words)
 
 
