@@ -281,3 +281,56 @@ class NoShrinkage(NamedTuple):
     def pull(self, rate: Rates) -> Rates:
         """Return 0."""
         return np.zeros_like(rate)
+
+
+# The gravities, in sigmas, of a run that finds its own: they span what eleven sets wanted.
+SIGMAS = (0.0, 2.0**-7, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2, 2.0**-1, 1.0)
+MOST_LANES = 16
+
+
+class Sigmas(NamedTuple):
+    """Truncation by several gravities at once, each in standard deviations of noise.
+
+    A gravity of c removes a feature whose summed gradient stays below c deviations of that of a
+    feature that tells nothing. So it needs no scale and no look at the data; `engine.lanes` has the
+    formulas. Weights above ``threshold`` are not pulled.
+    """
+
+    values: tuple[float, ...] = SIGMAS
+    threshold: float = math.inf
+    truncate_every: int = 1
+
+    def shrink(self, v: float, _owed: float, _size: float) -> float:
+        return v  # each lane has a gravity of its own: see `engine.lane_updates`
+
+    def pull(self, rate: Rates) -> Rates:
+        """Return K eta_i: how far the clock goes, if it is not that of the noise."""
+        return rate * self.truncate_every
+
+    @property
+    def in_lanes(self) -> bool:
+        """True: it takes a `LaneLearner`."""
+        return True
+
+    @property
+    def by_noise(self) -> bool:
+        """Whether the clock is that of the noise."""
+        return True
+
+    def check(self) -> None:
+        """Refuse too many values, and any that is negative or not finite."""
+        _check_not_negative(self, "threshold")
+        if not 1 <= len(self.values) <= MOST_LANES:
+            raise SettingError(f"expected 1 to {MOST_LANES} gravities, got {len(self.values)}")
+        for value in self.values:
+            if not 0.0 <= value < math.inf:
+                raise SettingError(f"a gravity must be finite and 0 or more, got {value}")
+
+
+class Gravities(Sigmas):
+    """Truncation by several of the paper's gravities at once."""
+
+    @property
+    def by_noise(self) -> bool:
+        """Whether the clock is that of the noise."""
+        return False

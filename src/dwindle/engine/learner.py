@@ -170,7 +170,7 @@ class Learner:
         A label that the loss is not defined for is refused before anything is learned.
         """
         label, importance = self.checked_labels(batch)
-        base, scale = _base(batch), self.label_scale
+        base, scale = base_of(batch), self.label_scale
         prediction = np.zeros(batch.n_examples)
         if scale.scaled:
             label, moments = scale.standard(label, importance, base)
@@ -406,7 +406,7 @@ class Learner:
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """Predict each example, with or without the intercept."""
         prediction = np.empty(batch.n_examples)
-        clock, scale, base = self.clock, self.label_scale, _base(batch)
+        clock, scale, base = self.clock, self.label_scale, base_of(batch)
         at, scaled = clock.at, scale.scaled
         self._predict.run(
             *(batch.start, batch.key, batch.x, np.zeros_like(base) if scaled else base),
@@ -444,6 +444,6 @@ class Learner:
             self.table.settle(now, size)
 
 
-def _base(batch: Batch) -> NDArray[np.float32]:
+def base_of(batch: Batch) -> NDArray[np.float32]:
     """Return what is added to each prediction."""
     return np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base

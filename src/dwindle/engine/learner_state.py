@@ -20,7 +20,7 @@ _INGREDIENTS = "loss", "shrinkage", "update"
 def described(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Describe the arguments of a `Learner` in JSON."""
     recipes = {name: recipe(arguments[name]) for name in (*_INGREDIENTS, "learning_rate")}
-    settings = {**arguments, **recipes}
+    settings = {k: v for k, v in arguments.items() if k != "choice"} | recipes
     if not settings["scale_labels"]:
         del settings["scale_labels"]  # as in files older than this setting
     return settings
@@ -50,16 +50,15 @@ def state_of(
     """
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)
-    fields = ["weight", *(name for name in full.dtype.names if name not in {"key", "weight"})]
     return {
-        "intercept": {name: json_number(bias[name][0]) for name in fields},
+        "intercept": {name: json_number(field[0]) for name, field in _fields(bias).items()},
         "clock": clock.state,
         "label_moments": label_scale.moments.tolist(),
         "n_cells": len(table.cells),
         "peak": table.peak,
         "last_cut": list(table.last_eviction),
         "seen": table.seen.packed(),
-        "cells": {"id": key} | {name: full[name] for name in fields},
+        "cells": {"id": key} | _fields(full),
         "names": table.names.of(key),
     }
 
@@ -74,13 +73,28 @@ def restore(
     """Bring the parts of a new learner to the state of another of the same settings."""
     key = state["cells"]["id"]
     rows = empty_cells(table.update, len(key))
-    for name in rows.dtype.names:
-        rows[name] = key + np.uint64(1) if name == "key" else state["cells"][name]
+    rows["key"] = key + np.uint64(1)
+    for name, field in _fields(rows).items():
+        field[:] = state["cells"][name]
     table.fill(rows, state["n_cells"])
     table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
     table.last_eviction = Eviction(*state.get("last_cut", ()))
     table.names.enter(key, state["names"], np.arange(len(key)))
-    for name, number in state["intercept"].items():
-        bias[name] = float(number)
+    for name, field in _fields(bias).items():
+        field[:] = float(state["intercept"][name])
     clock.set(**state["clock"])
     label_scale.moments[:] = state.get("label_moments", ())
+
+
+def _fields(cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return views of all fields but the key; of a field that is a row, one for each number."""
+    kinds = cells.dtype.names or ()
+    names = ["weight", *(name for name in kinds if name not in {"key", "weight"})]
+    found: dict[str, NDArray[Any]] = {}
+    for name in filter(kinds.__contains__, names):
+        lanes = cells[name].T if cells[name].ndim > 1 else None
+        if lanes is None:
+            found[name] = cells[name]
+        else:
+            found |= {f"{name}{k}": lane for k, lane in enumerate(lanes)}
+    return found

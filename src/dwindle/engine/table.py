@@ -1,11 +1,10 @@
 """The table of live features: a hash table of cells that forgets features whose weight is zero."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.shrinkage import Shrinkage
 from dwindle.algorithm.updates import Update
 from dwindle.engine import kernels
@@ -23,6 +22,22 @@ LARGE = 2**18  # cells
 UNBOUNDED = 2**62  # features
 
 
+class Time(Protocol):
+    """What a table asks of a clock: see `algorithm.clock.Clock`."""
+
+    @property
+    def n_steps(self) -> int:
+        """The number of steps taken so far."""
+
+    @property
+    def now(self) -> float:
+        """The clock after the last step."""
+
+    @property
+    def size(self) -> float:
+        """How far one unit of the clock pulls."""
+
+
 class Table:
     """Cells by key, and the names of the features in them.
 
@@ -34,7 +49,7 @@ class Table:
     """
 
     def __init__(
-        self, shrinkage: Shrinkage, update: Update, clock: Clock, max_live: int | None = None
+        self, shrinkage: Shrinkage, update: Update, clock: Time, max_live: int | None = None
     ) -> None:
         self.max_live = UNBOUNDED if max_live is None else max_live
         self.last_eviction = Eviction()

@@ -33,15 +33,20 @@ def check_settings(
     chosen = {"loss": loss, "shrinkage": shrinkage, "update": update}
     require(chosen, *_CALLERS, methods_too=False)
     schedule.check()
-    if hasattr(loss, "check"):
-        loss.check()
+    check_loss(loss, scale_labels=scale_labels)
     check_shrinkage(shrinkage)
     check_update(update, shrinkage, schedule, max_live)
+    require(chosen, *_CALLERS, methods_too=True)
+
+
+def check_loss(loss: Any, *, scale_labels: bool) -> None:
+    """Refuse a loss with a parameter that it cannot use, and one that cannot be scaled."""
+    if hasattr(loss, "check"):
+        loss.check()
     if scale_labels and not takes_any_unit(loss):
         raise SettingError(
             f"scale_labels needs a loss that is the same in any unit, as Squared; not {loss}"
         )
-    require(chosen, *_CALLERS, methods_too=True)
 
 
 def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:

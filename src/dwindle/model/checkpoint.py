@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dwindle._base.errors import DataError
+from dwindle.engine.lanes import learner_from
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.names import Text
@@ -47,10 +48,10 @@ def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner | OneVsRest, 
     columns = [name for name in table.column_names if name not in {"namespace", "feature"}]
     cells, names = {name: numbers(table[name]) for name in columns}, names_in(table)
     if "classes" not in about:
-        return Learner.from_state(about | {"cells": cells, "names": names}), about["metadata"]
+        return learner_from(about | {"cells": cells, "names": names}), about["metadata"]
     bounds = pairwise([0, *accumulate(about["alive"])])
     members = [
-        Learner.from_state(
+        learner_from(
             state
             | {"cells": {name: each[a:b] for name, each in cells.items()}, "names": names[a:b]}
         )

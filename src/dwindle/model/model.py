@@ -26,6 +26,7 @@ from dwindle.algorithm.updates import Plain
 from dwindle.engine import kernels
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
+from dwindle.engine.lanes import learner_from, learner_of
 from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
@@ -105,15 +106,15 @@ class Model:
         if self.state is None or _differ(settings, self.settings):
             return self._with_these_weights(settings)
         clock = self.state["clock"] | {"passes": 0}
-        learner = Learner.from_state(self.state | {"settings": self.settings, "clock": clock})
+        learner = learner_from(self.state | {"settings": self.settings, "clock": clock})
         if settings != self.settings:
             learner.table.settle(learner.clock.now, learner.clock.size)
-            learner = Learner.from_state(learner.state() | {"settings": settings})
+            learner = learner_from(learner.state() | {"settings": settings})
         return learner
 
     def _with_these_weights(self, settings: Mapping[str, Any]) -> Learner:
         """Make a learner that knows these weights and nothing else."""
-        fresh, n = Learner.from_settings(settings), len(self)
+        fresh, n = learner_of(settings), len(self)
         scale = fresh.label_scale
         if scale.scaled:
             if "label_moments" not in self.metadata:
@@ -131,7 +132,7 @@ class Model:
             state["cells"]["scale"] = self.scale
         state["intercept"]["weight"] = (self.intercept - scale.mean) / unit
         state |= {"names": self.names, "n_cells": n_cells_for(n), "peak": n, "seen": seen.packed()}
-        learner = Learner.from_state(state)
+        learner = learner_from(state)
         key, weight = learner.weight_of_keys()
         kept, own = weight[np.argsort(key)], self.weight[np.argsort(self.key)]
         if len(kept) != len(own) or not np.allclose(kept, own, rtol=1e-12, atol=0.0):

@@ -8,6 +8,7 @@ from dwindle.algorithm.losses import takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import Ingredients, LearnerSettings, default_of, settings_of
 from dwindle.algorithm.updates import Adaptive, Centred
+from dwindle.engine.lanes import learner_of
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels
@@ -67,7 +68,7 @@ def _pass_decay(passes: int) -> float:
 
 def settings_of_model(model: Model | ClassModels) -> dict[str, Any]:
     """Name the settings that a model was learned with, those that are not the default."""
-    one = Learner.from_settings(model.settings)
+    one = learner_of(model.settings)
     return settings_of_learner(
         one if isinstance(model, Model) else OneVsRest([one] * len(model.members))
     )

@@ -1,0 +1,260 @@
+"""How well each lane predicts, and which of them is the model.
+
+Every lane predicts each example before it learns from it. Its loss and, for two classes, its AUC
+are counted in segments of the stream, of equal numbers of examples: at most `SEGMENTS`, which are
+joined in pairs when there are more. So the last quarter of the stream is known without knowing its
+length, and does not depend on batches.
+"""
+
+import base64
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._base.errors import SettingError
+from dwindle.algorithm.losses import is_classification, value
+from dwindle.engine import kernels
+from dwindle.jit.compile import kernel
+
+SEGMENTS = 16
+SHORTEST = 16  # examples of the first segments
+JUDGED = 4  # the last 1/JUDGED of the stream is judged,
+AT_LEAST = 500  # or as many examples as this, if there are so many
+BINS, FARTHEST = 1024, 16.0  # of scores, from -16 to 16, of two classes
+SCALE = (BINS - 1) / (2 * FARTHEST)  # bins for a unit of score
+
+
+class Lane(NamedTuple):
+    """A lane: its gravity, the size of its model, and how well it predicted before learning."""
+
+    gravity: float
+    kept: int
+    loss: float  # mean over the first pass
+    auc: float  # nan unless there are two classes
+    judged: float  # of the metric, over the last part of the first pass, which decides
+    chosen: bool
+
+
+class Choice(NamedTuple):
+    """The rule by which a lane is chosen: the sparsest one as good as the best.
+
+    For ``auc`` within ``tolerance`` of the best, 0.002 if it is None. For ``loss`` within that
+    share of the best, 1 % if it is None, or within one standard error of their difference.
+    ``auto`` is ``auc`` for two classes, else ``loss``. With ``keep``, only lanes of at most so many
+    features compete, and the best of them is chosen; the sparsest, if all have more.
+    """
+
+    metric: str = "auto"
+    tolerance: float | None = None
+    keep: int | None = None
+
+    def check(self) -> None:
+        """Refuse a metric that is not known."""
+        if self.metric not in {"auto", "auc", "loss"}:
+            raise SettingError(f"choose_by must be auto, auc or loss, got {self.metric!r}")
+        if self.tolerance is not None and not self.tolerance >= 0.0:
+            raise SettingError(f"tolerance must be 0 or more, got {self.tolerance}")
+
+
+@kernel
+def _count(
+    loss: Any,
+    predicted: Any,
+    label: Any,
+    importance: Any,
+    ranks: bool,
+    weight: Any,
+    total: Any,
+    products: Any,
+    count: Any,
+) -> None:
+    """Add examples: if ``ranks``, to the bins of each lane's scores.
+
+    Else to the sum of each lane's losses, and of the products of any two lanes'.
+    """
+    n_lanes = len(total)
+    found = np.empty(n_lanes)
+    for i in range(len(label)):
+        h = importance[i]
+        if h == 0.0:
+            continue
+        weight[0] += h
+        if ranks:  # the loss follows from the bins: exp and log would take most of the time
+            positive = int(label[i] > 0.0)
+            for a in range(n_lanes):
+                p = min(max(np.float64(predicted[i, a]), -FARTHEST), FARTHEST)
+                place = (p + FARTHEST) * SCALE
+                count[a, positive, int(place)] += h
+            continue
+        for a in range(n_lanes):
+            found[a] = value(loss, np.float64(predicted[i, a]), label[i])
+            total[a] += h * found[a]
+            for b in range(a + 1):
+                products[a, b] += h * h * found[a] * found[b]
+
+
+class LaneScores:
+    """What is known of the predictions of the first pass."""
+
+    def __init__(self, loss: Any, n_lanes: int) -> None:
+        self.loss = loss
+        self.ranks = is_classification(loss)
+        self.length = SHORTEST  # of a segment, in examples
+        self.examples = 0
+        self.done = False  # once the first pass is over
+        shape = SEGMENTS, n_lanes
+        self.weight = np.zeros((SEGMENTS, 1))
+        self.total = np.zeros(shape)
+        self.products = np.zeros((*shape, n_lanes))
+        self.count = np.zeros((*shape, 2, BINS if self.ranks else 0))
+
+    def add(
+        self,
+        predicted: NDArray[np.float32],
+        label: NDArray[np.float32],
+        importance: NDArray[np.float32],
+    ) -> None:
+        """Add examples that were predicted by all lanes, before learning."""
+        done, n = 0, len(label)
+        while done < n and not self.done:
+            if self.examples == SEGMENTS * self.length:
+                self._join()
+            k = self.examples // self.length
+            upto = min(n, done + self.length - self.examples % self.length)
+            part = slice(done, upto)
+            _count(
+                *(self.loss, predicted[part], label[part], importance[part], self.ranks),
+                *(self.weight[k], self.total[k], self.products[k], self.count[k]),
+            )
+            self.examples += upto - done
+            done = upto
+
+    def _join(self) -> None:
+        """Join the segments in pairs."""
+        self.length *= 2
+        for array in (self.weight, self.total, self.products, self.count):
+            array[: SEGMENTS // 2] = array[::2] + array[1::2]
+            array[SEGMENTS // 2 :] = 0
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The mean loss of each lane, over the whole pass."""
+        return self._losses(0)
+
+    def _losses(self, first: int) -> NDArray[np.float64]:
+        total = self.total[first:].sum(0)
+        if self.ranks:
+            scores = (np.arange(BINS) + 0.5) / SCALE - FARTHEST
+            found = [
+                kernels.values(self.loss, scores, np.full(BINS, label, np.float32))
+                for label in (-1.0, 1.0)
+            ]
+            total = (self.count[first:].sum(0) * np.array(found)).sum((1, 2))
+        return np.asarray(total / max(float(self.weight[first:].sum()), 1e-300))
+
+    @property
+    def aucs(self) -> NDArray[np.float64]:
+        """The AUC of each lane over the whole pass; nan if there are not two classes."""
+        return self._aucs(0)
+
+    def _aucs(self, first: int) -> NDArray[np.float64]:
+        return np.array([auc(lane) for lane in self.count[first:].sum(0)])
+
+    def _first_judged(self) -> int:
+        """Return the first segment that is judged."""
+        wanted = max(self.examples / JUDGED, min(AT_LEAST, self.examples))
+        return max(int((self.examples - wanted) // self.length), 0)
+
+    def judged(self, metric: str) -> NDArray[np.float64]:
+        """Return the AUC, or the mean loss, of each lane over the last part of the pass."""
+        first = self._first_judged()
+        if metric == "auc":
+            return self._aucs(first)
+        return self._losses(first)
+
+    def metric(self, rule: Choice) -> str:
+        """Return by what lanes are judged: the AUC needs two classes, both seen."""
+        if rule.metric == "auto":
+            ranked = self.ranks and not np.isnan(self.judged("auc")).any()
+            return "auc" if ranked else "loss"
+        if rule.metric == "auc" and not self.ranks:
+            raise SettingError("choose_by auc needs two classes: use loss")
+        return rule.metric
+
+    def choose(self, rule: Choice, kept: NDArray[np.int64]) -> int:
+        """Return the lane that the rule chooses, given the size of each lane's model."""
+        if not self.examples:
+            return 0
+        metric = self.metric(rule)
+        score = self.judged(metric) * (1.0 if metric == "auc" else -1.0)
+        score = np.nan_to_num(score, nan=-np.inf)
+        if rule.keep is not None:
+            fits = kept <= rule.keep
+            if not fits.any():
+                return int(np.argmin(kept))
+            return int(np.argmax(np.where(fits, score, -np.inf)))
+        best = int(np.argmax(score))
+        slack = self._slack(metric, rule.tolerance, best)
+        good = score >= score[best] - slack
+        least = np.where(good, kept, np.iinfo(np.int64).max)
+        return int(np.flatnonzero(least == least.min())[-1])  # of equals, the strongest gravity
+
+    def _slack(self, metric: str, tolerance: float | None, best: int) -> NDArray[np.float64]:
+        """Return by how much each lane may be worse than the best."""
+        n_lanes = self.total.shape[1]
+        if metric == "auc":
+            return np.full(n_lanes, 0.002 if tolerance is None else tolerance)
+        share = 0.01 if tolerance is None else tolerance
+        within = np.full(n_lanes, share * abs(self.judged("loss")[best]))
+        if self.ranks:
+            return within
+        first = self._first_judged()
+        total, weight = self.total[first:].sum(0), float(self.weight[first:].sum())
+        lower = self.products[first:].sum(0)
+        both = lower + np.tril(lower, -1).T
+        squares = np.diag(both)
+        apart = squares + squares[best] - 2.0 * both[best] - (total - total[best]) ** 2 / weight
+        return np.maximum(within, np.sqrt(np.maximum(apart, 0.0)) / max(weight, 1e-300))
+
+    def state(self) -> dict[str, Any]:
+        """Return everything, fit for JSON."""
+        arrays = {name: _packed(getattr(self, name)) for name in _ARRAYS}
+        return {"length": self.length, "examples": self.examples, "done": self.done} | arrays
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from `state`."""
+        self.length, self.examples, self.done = (
+            state["length"],
+            state["examples"],
+            state["done"],
+        )
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            array[...] = _unpacked(state[name]).reshape(array.shape)
+
+
+_ARRAYS = ("weight", "total", "products", "count")
+
+
+def auc(count: NDArray[np.float64]) -> float:
+    """Return the chance that a positive outranks a negative, by their counts in bins of scores."""
+    if not count.size:
+        return math.nan
+    negative, positive = count
+    pairs = negative.sum() * positive.sum()
+    if not pairs:
+        return math.nan
+    below = np.cumsum(negative) - negative / 2
+    return float((positive * below).sum() / pairs)
+
+
+def _packed(array: NDArray[np.float64]) -> str:
+    return base64.b64encode(zlib.compress(array.tobytes(), 1)).decode()
+
+
+def _unpacked(text: str) -> NDArray[np.float64]:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), np.float64)

@@ -1,0 +1,289 @@
+"""Updates in lanes: one model for each of several gravities, which share all but their weights.
+
+Lane l has a gravity c_l of its own. All lanes predict and learn from each example; what AdaGrad
+needs to know of a feature is the same for all of them, and comes from the lane that predicts best
+so far: with its slope s,
+
+    n <- n + (s x)^2,   u = the root mean square of x where it is not 0,   r = u (beta u + sqrt(n)).
+
+Examples are divided by their length, the root of 1 + sum of (x / u)^2. The *noise clock* is
+
+    S = the root of the sum of (s / length)^2,
+
+the deviation of the summed gradient of a feature, of unit 1, that tells nothing. So a gravity of c
+is in sigmas: it needs no scale and no look at the data. S only grows, as a pull must; beside it
+grows eta S, which the formulas call S, too.
+
+Cells are in single precision, and so is every step of the arithmetic with them: LLVM turns what is
+rounded at once into single-precision instructions, which take half the time. `tests/reference.py`
+has the same, eager.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dwindle._base.dispatch import by_class, by_class_or_default
+from dwindle.jit.vectors import plus, row, set_row, some, times, truncated, within
+
+OFTEN = 10  # the most times seen that count in what a feature is worth
+COUNTED = 2**22  # values of a feature, after which its unit stands still
+LAST_32 = 2**32 - 1  # the bits of the number of steps that a cell has room for
+RECENT = 4  # a feature absent for more than this part of all examples is not recent
+LANES = 8  # as many as make a cell a cache line
+SMALLEST, LARGEST = 1e-18, 1e18  # of units, whose squares fit in single precision
+
+
+class SweepView(NamedTuple):
+    """What a sweep has to know beside the cells, in place of a shrinkage.
+
+    ``lanes[0].gravity`` are the gravities. If it ``forgets``, a feature that no lane with a gravity
+    holds is dropped once it was absent from the last quarter of all examples.
+    """
+
+    lanes: Any
+    forgets: bool
+
+
+def lane_cell(n_lanes: int) -> np.dtype[np.void]:
+    """Return the layout of a cell: 32 bytes that the lanes share, and the lanes.
+
+    ``root`` is that of n, ``seen`` the number of values that ``unit`` is of, and ``last`` the step
+    at which there was one.
+    """
+    shared = [("key", "u8"), ("settled", "f8"), ("root", "f4"), ("unit", "f4")]
+    return np.dtype([*shared, ("seen", "u4"), ("last", "u4"), ("lane", "f4", (n_lanes,))])
+
+
+def lane_record(n_lanes: int) -> np.dtype[np.void]:
+    """Return the layout of what is the same for all features: a gravity and a slope per lane."""
+    return np.dtype([("gravity", "f4", (n_lanes,)), ("slope", "f4", (n_lanes,))])
+
+
+@by_class
+def settle_lanes(update: Any, cell: Any, gravity: Any, clock: float, x: float) -> None:
+    """Prepare a cell for the value x at this time of the clock."""
+
+
+@by_class
+def lane_weights(update: Any, cell: Any, gravity: Any, clock: float, share: float) -> Any:
+    """Return the row of a cell's weights at this time of the clock; ``share`` is its 1 / r."""
+
+
+@by_class
+def step_lanes(
+    update: Any, cell: Any, gravity: Any, clock: float, share: float,
+    pace: float, slope: Any, shared: float, x: float,
+) -> None:  # fmt: skip
+    """Take one gradient step in all lanes; ``slope`` is a row, ``shared`` that of the best lane."""
+
+
+@by_class_or_default
+def share_of(update: Any, cell: Any) -> Any:
+    """Return 1 / r."""
+    u = np.float64(cell.unit)
+    spread = np.float64(np.float32(np.float64(np.float32(update.beta * u)) + cell.root))
+    return np.float32(1.0 / np.float64(np.float32(u * spread)))
+
+
+@by_class_or_default
+def in_units(update: Any, cell: Any, x: float) -> Any:  # noqa: ARG001  (it may look at its own)
+    """Return x / u, which lengthens the example."""
+    return x if cell.unit == 1.0 else np.float32(np.float64(x) / cell.unit)
+
+
+@by_class_or_default
+def lengthens(update: Any) -> bool:  # noqa: ARG001
+    """Whether rates are divided by the length of an example."""
+    return True
+
+
+@by_class_or_default
+def note_value(update: Any, cell: Any, x: float) -> None:  # noqa: ARG001
+    """Take a value of the feature into its unit, up to `COUNTED` values."""
+    size = np.float64(np.float32(min(max(abs(x), SMALLEST), LARGEST)))
+    if cell.seen == 0:
+        cell.unit = size
+        cell.seen = 1
+    elif cell.seen < COUNTED:
+        cell.seen += 1
+        u = np.float64(cell.unit)
+        if size != u:  # most values are 1
+            m = np.float64(np.float32(u * u))
+            more = np.float32(
+                np.float64(np.float32(np.float64(np.float32(size * size)) - m))
+                / np.float64(np.float32(cell.seen))
+            )
+            cell.unit = math.sqrt(np.float64(np.float32(m + more)))
+
+
+@by_class_or_default
+def add_slope(update: Any, cell: Any, shared: float, x: float) -> Any:  # noqa: ARG001
+    """Add (s x)^2 to n; return by how much its root grew."""
+    g = np.float64(np.float32(shared * x))
+    root = np.float64(cell.root)
+    n = np.float64(np.float32(root * root)) + np.float64(np.float32(g * g))
+    new = np.float64(np.float32(math.sqrt(np.float64(np.float32(n)))))
+    cell.root = new
+    return np.float32(new - root)
+
+
+@by_class_or_default
+def is_held(update: Any, cell: Any, view: Any, clock: float) -> bool:
+    """Whether a lane that has a gravity has a weight."""
+    gravity = row(view.lanes[0], "gravity")
+    return some(lane_weights(update, cell, gravity, clock, share_of(update, cell)), gravity)
+
+
+@by_class_or_default
+def absence(update: Any, cell: Any, now: float) -> float:  # noqa: ARG001
+    """Return for how many steps the feature was not seen."""
+    return float((np.uint64(now) - np.uint64(cell.last)) & np.uint64(LAST_32))
+
+
+@by_class_or_default
+def worth_of(update: Any, cell: Any, now: float) -> Any:
+    """Return n min(times seen, 10) / (1 + steps since it was last seen)."""
+    often = min(np.float64(cell.seen), OFTEN)
+    root = np.float64(cell.root)
+    return root * root * often / (1.0 + absence(update, cell, now))
+
+
+class LaneFTRL(NamedTuple):
+    """FTRL-Proximal in lanes: ``lane`` is z.
+
+    z <- z - eta s x / length + (sqrt(n + (s x)^2) - sqrt(n)) u w,   w = T1(z, c S u) / r.
+    """
+
+    n_lanes: int = LANES
+    beta: float = 0.2
+
+    def cell(self) -> np.dtype[np.void]:
+        """Return the layout of a cell."""
+        return lane_cell(self.n_lanes)
+
+    def weight_at(self, view: Any, cell: Any, now: float, clock: float) -> float:
+        """Return 0 if a sweep may drop the cell, else 1."""
+        if not view.forgets or absence(self, cell, now) < now / RECENT:
+            return 1.0
+        return 1.0 if is_held(self, cell, view, clock) else 0.0
+
+    def worth(self, cell: Any, now: float, _clock: float) -> Any:
+        return worth_of(self, cell, now)
+
+    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: float) -> None:
+        note_value(self, cell, x)
+
+    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: float) -> Any:
+        return times(truncated(row(cell, "lane"), times(gravity, clock * cell.unit)), share)
+
+    def step_lanes(
+        self, cell: Any, gravity: Any, clock: float, share: float,
+        pace: float, slope: Any, shared: float, x: float,
+    ) -> None:  # fmt: skip
+        w = lane_weights(self, cell, gravity, clock, share)
+        more = np.float64(add_slope(self, cell, shared, x))
+        z = plus(row(cell, "lane"), times(w, more * cell.unit))
+        set_row(cell, "lane", plus(z, times(slope, -pace * x)))
+
+
+class LaneRDA(LaneFTRL):
+    """Regularised dual averaging in lanes: z <- z - eta s x / length, else as `LaneFTRL`."""
+
+    def step_lanes(
+        self, cell: Any, _gravity: Any, _clock: float, _share: float,
+        pace: float, slope: Any, shared: float, x: float,
+    ) -> None:  # fmt: skip
+        add_slope(self, cell, shared, x)
+        set_row(cell, "lane", plus(row(cell, "lane"), times(slope, -pace * x)))
+
+
+class LaneAdaptive(NamedTuple):
+    """Truncated gradient with AdaGrad's rates in lanes: ``lane`` is w.
+
+        w <- T1(w, c (S - the S up to which it was pulled) u / r),   w <- w - eta s x / (length r).
+
+    As u changes, w u stays. Weights above ``threshold`` are not pulled.
+    """
+
+    n_lanes: int = LANES
+    beta: float = 0.2
+    threshold: float = math.inf
+
+    def cell(self) -> np.dtype[np.void]:
+        """Return the layout of a cell."""
+        return lane_cell(self.n_lanes)
+
+    def weight_at(self, view: Any, cell: Any, _now: float, clock: float) -> float:
+        """Return 0 if a sweep may drop the cell, else 1."""
+        return 1.0 if not view.forgets or is_held(self, cell, view, clock) else 0.0
+
+    def worth(self, cell: Any, now: float, _clock: float) -> Any:
+        return worth_of(self, cell, now)
+
+    def settle_lanes(self, cell: Any, gravity: Any, clock: float, x: float) -> None:
+        if cell.seen > 0:
+            w = lane_weights(self, cell, gravity, clock, share_of(self, cell))
+            before = np.float64(cell.unit)
+            note_value(self, cell, x)
+            if cell.unit != before:
+                w = times(w, before / cell.unit)
+            set_row(cell, "lane", w)
+        else:
+            note_value(self, cell, x)
+        cell.settled = clock
+
+    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: float) -> Any:
+        w = row(cell, "lane")
+        owed = (clock - cell.settled) * (np.float64(cell.unit) * share)
+        return within(w, truncated(w, times(gravity, owed)), self.threshold)
+
+    def step_lanes(
+        self, cell: Any, _gravity: Any, _clock: float, _share: float,
+        pace: float, slope: Any, shared: float, x: float,
+    ) -> None:  # fmt: skip
+        add_slope(self, cell, shared, x)
+        far = -pace * x * np.float64(share_of(self, cell))
+        set_row(cell, "lane", plus(row(cell, "lane"), times(slope, far)))
+
+
+class LanePlain(NamedTuple):
+    """The paper's update in lanes: ``lane`` is w, and nothing is shared but the clock."""
+
+    n_lanes: int = LANES
+    threshold: float = math.inf
+
+    def cell(self) -> np.dtype[np.void]:
+        """Return the layout of a cell."""
+        return lane_cell(self.n_lanes)
+
+    def weight_at(self, view: Any, cell: Any, _now: float, clock: float) -> float:
+        """Return 0 if a sweep may drop the cell, else 1."""
+        return 1.0 if not view.forgets or is_held(self, cell, view, clock) else 0.0
+
+    def worth(self, cell: Any, now: float, _clock: float) -> Any:
+        return worth_of(self, cell, now)
+
+    def settle_lanes(self, cell: Any, gravity: Any, clock: float, _x: float) -> None:
+        set_row(cell, "lane", lane_weights(self, cell, gravity, clock, 1.0))
+        cell.settled = clock
+
+    def share_of(self, _cell: Any) -> Any:
+        return np.float32(1.0)
+
+    def in_units(self, _cell: Any, _x: float) -> Any:
+        return 0.0
+
+    def lane_weights(self, cell: Any, gravity: Any, clock: float, _share: float) -> Any:
+        w = row(cell, "lane")
+        return within(w, truncated(w, times(gravity, clock - cell.settled)), self.threshold)
+
+    def step_lanes(
+        self, cell: Any, _gravity: Any, _clock: float, _share: float,
+        pace: float, slope: Any, _shared: float, x: float,
+    ) -> None:  # fmt: skip
+        set_row(cell, "lane", plus(row(cell, "lane"), times(slope, -pace * x)))
+
+    def lengthens(self) -> bool:
+        return False

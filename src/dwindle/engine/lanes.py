@@ -1,0 +1,348 @@
+"""A learner of several gravities at once: a whole path of models, of which one is chosen."""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._base.dispatch import exact
+from dwindle._base.errors import SettingError
+from dwindle.algorithm.clock import Clock
+from dwindle.algorithm.dual_averaging import FTRL, RDA
+from dwindle.algorithm.losses import Logistic, has_probabilities
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import MOST_LANES, Sigmas, check_shrinkage
+from dwindle.algorithm.updates import Adaptive, Plain, Update, default_learning_rate
+from dwindle.engine import lane_kernels
+from dwindle.engine.label_scale import LabelScale
+from dwindle.engine.lane_scores import Choice, Lane, LaneScores
+from dwindle.engine.lane_updates import (
+    LANES,
+    LaneAdaptive,
+    LaneFTRL,
+    LanePlain,
+    LaneRDA,
+    SweepView,
+    lane_record,
+)
+from dwindle.engine.learner import Learner, base_of
+from dwindle.engine.learner_state import arguments_in
+from dwindle.engine.table import Table, empty_cells
+from dwindle.engine.validation import check_loss
+from dwindle.features.batch import Batch, Features
+
+FORGETS = 2**20  # cells of a table from which on features that no gravity holds may be forgotten
+_DUAL = {FTRL: LaneFTRL, RDA: LaneRDA}
+
+
+class LaneTime(NamedTuple):
+    """The time as a table of lanes takes it: the number of steps, and the pull of a gravity of 1.
+
+    That is the noise's, which is in the ``state`` of the kernels, if it is ``by_noise``.
+    """
+
+    clock: Clock
+    state: NDArray[np.float64]
+    by_noise: bool
+
+    @property
+    def n_steps(self) -> int:
+        """The number of steps taken so far."""
+        return self.clock.n_steps
+
+    @property
+    def now(self) -> float:
+        """The same, by which absence is measured."""
+        return float(self.clock.n_steps)
+
+    @property
+    def size(self) -> float:
+        """How far a gravity of 1 has pulled."""
+        return self.state.item(lane_kernels.CLOCK) if self.by_noise else self.clock.now
+
+
+class LaneLearner(Learner):
+    """A learner with a lane for each of several gravities, which go through the data together.
+
+    All lanes predict and learn from every example in one walk; see `lane_updates`. A prediction is
+    that of the lane that was best so far. The model is that of the lane that `choice` chooses, by
+    the predictions of the first pass; `frontier` lists them all.
+
+    >>> learner = LaneLearner()
+    >>> for _ in range(100):
+    ...     _ = learner.learn_one({"tells": 1, "often": 1}, 1)
+    ...     _ = learner.learn_one({"often": 1}, -1)
+    >>> list(learner.weights())
+    ['tells']
+    """
+
+    def __init__(
+        self,
+        loss: Any = Logistic(),
+        shrinkage: Sigmas = Sigmas(),
+        update: Update = FTRL(),
+        learning_rate: float | Schedule | None = None,
+        *,
+        intercept: bool = True,
+        normalize: bool = False,
+        max_live: int | None = None,
+        scale_labels: bool = False,
+        choice: Choice = Choice(),
+    ) -> None:
+        rate = default_learning_rate(update) if learning_rate is None else learning_rate
+        self.schedule: Schedule = exact(Schedule.of(rate))
+        self.schedule.check()
+        check_loss(loss, scale_labels=scale_labels)
+        check_shrinkage(shrinkage)
+        choice.check()
+        self.loss, self.shrinkage, self.update = exact(loss), exact(shrinkage), exact(update)
+        self.choice = choice
+        self.n_lanes = len(self.shrinkage.values)
+        self._lane_update = _in_lanes(self.update, self.shrinkage)
+        self.has_intercept, self.normalize, self.max_live = intercept, normalize, max_live
+        self.label_scale = LabelScale(scaled=scale_labels, centred=intercept and not normalize)
+        width = self._lane_update.n_lanes
+        self._lanes = np.zeros(1, lane_record(width))
+        self._lanes["gravity"][0, : self.n_lanes] = self.shrinkage.values
+        self._state = np.zeros(4)
+        self._error = np.zeros(self.n_lanes)
+        self._best = np.zeros(1, np.int64)
+        self.clock = Clock(self.schedule, self.shrinkage, counts_moments=False)
+        self._time = LaneTime(self.clock, self._state, self.shrinkage.by_noise)
+        view = self._view(forgets=False)
+        self.table = Table(view, self._lane_update, self._time, max_live)
+        self.bias = empty_cells(self._lane_update, 1)
+        self.bias["unit"] = 1.0
+        self.scores = LaneScores(self.loss, self.n_lanes)
+        self._link = self.loss.link if has_probabilities(self.loss) else None
+        self._rows = np.dtype([("lane", "f4", (width,))])
+        self._known: tuple[int, int] = (-1, 0)  # at which step which lane was chosen
+
+    def __len__(self) -> int:
+        """Count the features that the chosen lane keeps."""
+        return int(self.kept()[self.lane])
+
+    @property
+    def best_so_far(self) -> int:
+        """The lane that predicts best at present."""
+        return int(self._best[0])
+
+    @property
+    def lane(self) -> int:
+        """The lane that is the model."""
+        if self._known[0] != self.n_steps:
+            self._known = self.n_steps, self.scores.choose(self.choice, self.kept())
+        return self._known[1]
+
+    def kept(self) -> NDArray[np.int64]:
+        """Count the features that each lane keeps."""
+        return np.count_nonzero(self._all_weights()[1], axis=0)
+
+    def frontier(self) -> list[Lane]:
+        """List the lanes from the least gravity to the strongest."""
+        kept, scores = self.kept(), self.scores
+        judged = scores.judged(scores.metric(self.choice))
+        columns = kept.tolist(), scores.losses.tolist(), scores.aucs.tolist(), judged.tolist()
+        return [
+            Lane(*figures, k == self.lane)
+            for k, figures in enumerate(zip(self.shrinkage.values, *columns, strict=True))
+        ]
+
+    def weight_of_keys(
+        self, lane: int | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Return the keys and weights of the features that a lane keeps: the chosen one's."""
+        key, rows = self._all_weights()
+        weight = rows[:, self.lane if lane is None else lane].astype(np.float64)
+        live = weight != 0.0
+        return key[live], weight[live] * self.label_scale.unit
+
+    def _all_weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+        """Return the keys of all features in the table, and their weights in each lane."""
+        key, rows = np.empty(self.table.used, np.uint64), np.empty(self.table.used, self._rows)
+        lane_kernels.weights(
+            *(self.table.cells, self._time.size, self._lanes, self._lane_update, key, rows)
+        )
+        return key, rows["lane"][:, : self.n_lanes]
+
+    def _learn_from(
+        self,
+        batch: Batch,
+        i: int,
+        label: NDArray[np.float32],
+        importance: NDArray[np.float32],
+        base: NDArray[np.float32],
+        slots: NDArray[np.uint64],
+        fresh: NDArray[np.int64],
+        prediction: NDArray[np.float64],
+    ) -> int:
+        """Learn from example i on, until the kernel needs more room; return the next example."""
+        clock, table, first = self.clock, self.table, i
+        rows = np.empty(batch.n_examples, self._rows)
+        predicted = rows["lane"]
+        i, clock.at, n_fresh = lane_kernels.learn(
+            *(i, batch.start, batch.key, batch.x, label, importance, base),
+            *(clock.before, clock.at, clock.rate, clock.pulled, self.shrinkage.by_noise),
+            *(self.shrinkage.truncate_every, table.cells, table.room, self.bias, self._lanes),
+            *(self._state, self._error, self._best, float(self.has_intercept), self.normalize),
+            *(self.loss, self._lane_update, slots, np.empty(len(slots), np.float32)),
+            *(self._lanes["slope"][0, : self.n_lanes], fresh, rows, predicted, prediction),
+        )
+        table.enter(batch, fresh[:n_fresh])
+        self.scores.add(predicted[first:i], label[first:i], importance[first:i])
+        if i < batch.n_examples:
+            if not np.isfinite(prediction[i]):
+                raise self._diverged(prediction[i], i)
+            self._make_room(int(batch.start[i + 1] - batch.start[i]))
+        return i
+
+    def _view(self, *, forgets: bool) -> Any:
+        return SweepView(self._lanes, forgets)
+
+    def _make_room(self, n: int) -> None:
+        forgets = len(self.table.cells) >= FORGETS and any(self.shrinkage.values)
+        self.table.shrinkage = self._view(forgets=forgets)
+        super()._make_room(n)
+
+    def _open_window(self, *, next_pass: bool = False) -> None:
+        """Open the clock's next window; no weight need be settled."""
+        if next_pass:
+            self.clock.next_pass()
+        else:
+            self.clock.open()
+
+    def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
+        """Predict, then learn from, one example; return the prediction."""
+        return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
+
+    def predict_one(self, features: Features) -> float:
+        """Predict one example by the lane that is best so far; changes nothing."""
+        return float(self.predict_lanes(Batch.from_dicts([features]))[0, self.best_so_far])
+
+    def predict_lanes(self, batch: Batch) -> NDArray[np.float64]:
+        """Predict each example by all lanes, before any link; returns a column for each."""
+        return self._predicted_lanes(batch, self.has_intercept, normalize=self.normalize)
+
+    def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
+        columns = self._predicted_lanes(batch, constant, normalize=normalize)
+        return np.ascontiguousarray(columns[:, self.lane])
+
+    def _predicted_lanes(
+        self, batch: Batch, constant: bool, *, normalize: bool
+    ) -> NDArray[np.float64]:
+        rows = np.empty(batch.n_examples, self._rows)
+        scale, base = self.label_scale, base_of(batch)
+        lane_kernels.predict(
+            *(batch.start, batch.key, batch.x, np.zeros_like(base) if scale.scaled else base),
+            *(self._time.size, self.table.cells, self.bias, self._lanes, float(constant)),
+            *(normalize, self._lane_update, rows, rows["lane"]),
+        )
+        found = rows["lane"][:, : self.n_lanes].astype(np.float64)
+        if scale.scaled:
+            return base[:, None] + (scale.mean * constant + scale.unit * found)
+        return found
+
+    def next_pass(self) -> None:
+        """Begin a new pass over the data; lanes are judged by the first one."""
+        super().next_pass()
+        self.scores.done = self.scores.examples > 0
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make a new learner like this one."""
+        return super().arguments() | {"choice": self.choice}
+
+    def settings(self) -> dict[str, Any]:
+        """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
+        return super().settings() | {"choice": self.choice._asdict()}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Make a new learner of the settings of another one."""
+        return cls(**_arguments(settings))
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `from_state` needs to make a learner that goes on as this one does."""
+        return super().state() | {
+            "lanes": {
+                "state": self._state.tolist(),
+                "error": self._error.tolist(),
+                "best": self.best_so_far,
+                "scores": self.scores.state(),
+            }
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the learner that `state` described."""
+        learner = super().from_state(state)
+        learner._restore_lanes(state["lanes"])  # noqa: SLF001  (a method of this very class)
+        return learner
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._restore_lanes(state["lanes"])
+
+    def _restore_lanes(self, lanes: Mapping[str, Any]) -> None:
+        self._state[:], self._error[:] = lanes["state"], lanes["error"]
+        self._best[0] = lanes["best"]
+        self.scores.restore(lanes["scores"])
+
+    def cooldown(self, n_steps: int = 1) -> None:
+        """Let gravity pull on as if so many more examples had come, of noise as so far.
+
+        `FTRL` and `RDA` have nothing to wear off: their weights follow from sums.
+        """
+        if not self.shrinkage.by_noise:
+            super().cooldown(n_steps)
+        elif type(self.update) not in _DUAL and self.n_steps:
+            noise, root, _, _ = self._state.tolist()
+            noise *= 1.0 + n_steps / self.n_steps
+            rate = self.clock.rate.item(min(self.clock.at, len(self.clock.rate) - 1))
+            self._state[lane_kernels.CLOCK] += rate * (math.sqrt(noise) - root)
+            self._state[lane_kernels.NOISE] = noise
+            self._state[lane_kernels.ROOT] = math.sqrt(noise)
+
+    @contextmanager
+    def after_cooldown(self, n_steps: int) -> Iterator[Learner]:
+        """Yield the learner as `cooldown` would leave it, to look at; then undo it."""
+        before = self._state.copy()
+        with super().after_cooldown(n_steps) as cooled:
+            yield cooled
+        self._state[:] = before
+
+
+def learner_of(settings: Mapping[str, Any]) -> Learner:
+    """Make a new learner of the settings of another one, of either kind."""
+    return _kind(settings).from_settings(settings)
+
+
+def learner_from(state: Mapping[str, Any]) -> Learner:
+    """Make the learner that a `state` described, of either kind."""
+    return _kind(state["settings"]).from_state(state)
+
+
+def _kind(settings: Mapping[str, Any]) -> type[Learner]:
+    return LaneLearner if "choice" in settings else Learner
+
+
+def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return arguments_in(settings) | {"choice": Choice(**settings["choice"])}
+
+
+def _in_lanes(update: Any, shrinkage: Sigmas) -> Any:
+    """Return the update that does the same in lanes, as many as registers are made for."""
+    width = LANES if len(shrinkage.values) <= LANES else MOST_LANES
+    if type(update) in _DUAL:
+        if shrinkage.threshold != math.inf:
+            raise SettingError(f"{type(update).__name__} has no threshold, got {shrinkage}")
+        return exact(_DUAL[type(update)](width, update.beta))
+    if type(update) is Adaptive:
+        return exact(LaneAdaptive(width, update.beta, shrinkage.threshold))
+    if type(update) is Plain:
+        return exact(LanePlain(width, shrinkage.threshold))
+    raise SettingError(
+        f"several gravities at once need the update FTRL, RDA, Adaptive or Plain, not {update}"
+    )
