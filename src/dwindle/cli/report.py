@@ -122,14 +122,14 @@ def weighed(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"class weights {each} in training, which its probabilities suit"
 
 
-class Report(Observer):
+class Report(Watching):
     """The progress table of a run, and its summary.
 
     ``stop`` has the number of the signal that asked the run to stop, if one did.
     """
 
     def __init__(self, screen: Screen, stop: list[int], *, as_json: bool, quiet: bool) -> None:
-        self.screen = screen
+        super().__init__(screen)
         self.stop = stop
         self.as_json = as_json
         self.quiet = quiet
@@ -145,10 +145,6 @@ class Report(Observer):
                 self.screen.line(row.headings(self.screen.columns))
                 self.begun = True
             self.screen.line(row.line(self.screen.columns))
-
-    def position(self, position: Any) -> None:
-        """Move the bar."""
-        self.screen.place(position)
 
     def classes(self, told: str) -> None:
         """Print which classes there are."""
@@ -176,7 +172,7 @@ class Report(Observer):
         """Print what the user should know though the run goes on, once."""
         if not self.quiet and text not in self.told:
             self.told.add(text)
-            self.screen.line(f"dwindle: {text}")
+            super().note(text)
 
     def summary(self, summary: Any, model: str) -> None:
         """Print the summary of the run."""
