@@ -131,6 +131,19 @@ def _sift(
 
 
 @inlined
+def _put_features(lanes: int, m: int, longest: int, key_at: int, x_at: int) -> bool:
+    """Hash the names and read the values in the lanes; tell whether some value is not plain.
+
+    ``longest`` is the length of the longest value, or -1 if there is none.
+    """
+    put_keys(lanes, m, key_at)
+    if longest >= 0:
+        return put_values(lanes, m, longest, x_at)
+    put_ones(m, x_at)
+    return False
+
+
+@inlined
 def _read_slow(
     text: int, i: int, end: int, known: int, ignored: Any, crossed: Any, rows: Any, k: int, s: int
 ) -> tuple[int, int, int, int, int]:
@@ -312,12 +325,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                     break
                 p += 8
                 at = stop + 1
-            put_keys(lanes, m, key_at + 8 * k)
-            is_odd = False
-            if longest >= 0:
-                is_odd = put_values(lanes, m, longest, x_at + 4 * k)
-            else:
-                put_ones(m, x_at + 4 * k)
+            is_odd = _put_features(lanes, m, longest, key_at + 8 * k, x_at + 4 * k)
             for t in range(max(s_first - 1, s_before), s if special != 0 else 0):
                 f, last = max(first[t], k), first[t + 1] if t + 1 < s else k + m
                 if f < last:
