@@ -167,8 +167,23 @@ def number_of_words(low: Any, high: Any, n: Any) -> Any:
     return single if fine else float32(math.nan)
 
 
+@inlined
+def _digits(text: int, i: int, end: int, digits: Any) -> tuple[int, Any, int]:
+    """Append digits to others, as far as 19 fit: (where they end, all digits, how many fitted)."""
+    taken = 0
+    while i < end:
+        digit = uint64(byte(text + i) - ZERO)
+        if digit > uint64(9):
+            break
+        if digits < uint64(10**18):
+            digits = digits * uint64(10) + digit
+            taken += 1
+        i += 1
+    return i, digits, taken
+
+
 @helper
-def number(  # noqa: C901, PLR0911, PLR0912 - one walk over the digits
+def number(  # noqa: C901, PLR0911 - one walk over the digits
     text: int, begin: int, end: int, known: int
 ) -> tuple[Any, int, bool]:
     """Read the decimal number that starts at ``begin``: (value, stop, sure).
@@ -185,29 +200,13 @@ def number(  # noqa: C901, PLR0911, PLR0912 - one walk over the digits
       six in a hundred million numbers of more than 15 digits.
     """
     i = after_sign(text, begin, end)
-    digits, exponent, first = uint64(0), 0, i
-    while i < end:
-        digit = uint64(byte(text + i) - ZERO)
-        if digit > uint64(9):
-            break
-        if digits < uint64(10**18):
-            digits = digits * uint64(10) + digit
-        else:
-            exponent += 1
-        i += 1
-    n_digits = i - first
+    stop, digits, taken = _digits(text, i, end, uint64(0))
+    n_digits = stop - i
+    exponent, i = n_digits - taken, stop
     if i < end and byte(text + i) == DOT:
-        i += 1
-        first = i
-        while i < end:
-            digit = uint64(byte(text + i) - ZERO)
-            if digit > uint64(9):
-                break
-            if digits < uint64(10**18):
-                digits = digits * uint64(10) + digit
-                exponent -= 1
-            i += 1
-        n_digits += i - first
+        stop, digits, taken = _digits(text, i + 1, end, digits)
+        n_digits += stop - (i + 1)
+        exponent, i = exponent - taken, stop
     if n_digits == 0:
         return float32(math.nan), begin, True
     if i < end and (byte(text + i) == ord("e") or byte(text + i) == ord("E")):
