@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 TESTS ?=
 
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
-.PHONY: bench paper paper-quick defaults regression classes big-ads big-ads-small frontier docs clean
+.PHONY: bench paper paper-quick auto defaults regression classes big-ads big-ads-small frontier docs clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,9 @@ big-ads: .venv/developing  ## the paper's largest experiment, 3 billion features
 
 big-ads-small: .venv/developing  ## the same with a thousandth of the examples, into build/big-ads-small
 	$(BIN)/python -m experiments.big_ads --scale 0.001 --max-live 1000000 --output build/big-ads-small
+
+auto: .venv/developing  ## models without options beside those of searches, into docs/ (DWINDLE_DATA)
+	$(BIN)/python -m experiments.auto
 
 defaults: .venv/developing  ## how good the defaults are, beside Vowpal Wabbit's, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.defaults

@@ -62,7 +62,9 @@ def lasso(X: csr_array, y: Floats, X_test: csr_array, y_test: Floats) -> list[Po
 
     with warnings.catch_warnings():
         _allow_early_stops()
-        return _walk(fit, 2 * _strongest(X, y) / len(y), min(len(y), _seen(X)), X_test, y_test)
+        return _walk(
+            fit, 2 * strongest_penalty(X, y) / len(y), min(len(y), _seen(X)), X_test, y_test
+        )
 
 
 def l1_logistic(X: csr_array, y: Floats, X_test: csr_array, y_test: Floats) -> list[Point]:
@@ -82,7 +84,7 @@ def l1_logistic(X: csr_array, y: Floats, X_test: csr_array, y_test: Floats) -> l
 
     with warnings.catch_warnings():
         _allow_early_stops()
-        return _walk(fit, _strongest(X, y), min(len(y), _seen(X)), X_test, y_test)
+        return _walk(fit, strongest_penalty(X, y), min(len(y), _seen(X)), X_test, y_test)
 
 
 def vw(
@@ -106,7 +108,9 @@ def ftrl(
     with TemporaryDirectory() as folder:
         wabbit = _Wabbit(X, y, Path(folder))
         chosen = wabbit.choose(FTRL, folds, seed)
-        strongest = 2 * chosen.passes * _strongest(X, y)  # it weighs against the sum of gradients
+        strongest = (
+            2 * chosen.passes * strongest_penalty(X, y)
+        )  # it weighs against the sum of gradients
         return _walk(partial(wabbit.weights, chosen), strongest, _seen(X), X_test, y_test)
 
 
@@ -138,7 +142,7 @@ def _auc(weights: Floats, X: csr_array, y: Floats) -> float:
     return float(roc_auc_score(y, X @ weights))
 
 
-def _strongest(X: csr_array, y: Floats) -> float:
+def strongest_penalty(X: csr_array, y: Floats) -> float:
     """The penalty on the sum of the logistic losses under which the first feature comes in."""
     return float(np.abs(X.T @ (y - y.mean())).max()) / 2
 
@@ -217,6 +221,6 @@ def _workspace(options: str, files: list[str]) -> Any:
 
 def vw_lines(X: csr_array, y: Floats) -> Iterable[str]:
     """The rows as VW reads them."""
-    tokens = [f"{j}:{v!r}" for j, v in zip(X.indices.tolist(), X.data.tolist(), strict=True)]
+    tokens = [f"{j}:{v:.9g}" for j, v in zip(X.indices.tolist(), X.data.tolist(), strict=True)]
     for label, begin, end in zip(y.tolist(), X.indptr[:-1], X.indptr[1:], strict=True):
         yield f"{label:+.0f} | {' '.join(tokens[begin:end])}\n"

@@ -1,0 +1,1 @@
+"""What `dwindle train` makes of data by itself, beside methods that search for their penalty."""

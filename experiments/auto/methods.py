@@ -1,0 +1,268 @@
+"""The methods: what each makes of a set, and the processor time that it takes.
+
+Whoever has a penalty to choose walks from the strongest, which keeps nothing, to weaker ones by
+factors of 2: ten at least that keep something, and at least three beyond the best. So the best is
+never at an end of what was tried. The AUC judges, and of equals the strongest penalty is taken.
+"""
+
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from vowpalwabbit import Workspace
+
+from dwindle.data.options import ReadOptions
+from dwindle.model.model import Model
+from dwindle.runs.evaluate import evaluate
+from dwindle.runs.settings import TrainSettings
+from dwindle.runs.train import train
+from dwindle.runs.tune.grid import Grid
+from dwindle.runs.tune.tune import TuneSettings, tune
+from experiments.auto.sets import Files, Floats, Rows
+from experiments.frontier.wabbit import CONSTANT
+from experiments.peers import strongest_penalty
+
+FACTOR, LEAST, BEYOND, MOST = 2.0, 10, 3, 40  # of a walk
+CHANCE = 0.5  # the AUC of a model that keeps nothing
+FOLDS = 5
+TUNE_FOLDS = 10
+HELD_OUT = 0.25  # of what there is to learn from, to choose a penalty by
+EPOCHS = 100  # of SGDClassifier, at most
+VW_RATE = 0.5  # its default
+BITS, BITS_OF_A_LOG = 18, 26  # of the number of weights that Vowpal Wabbit has
+PRODUCTS = "qa"  # of the words of a query and of an ad
+WEIGHT = re.compile(r"(\d+):(-?[0-9.e-]+)$")
+
+
+class Found(NamedTuple):
+    """A model on the test part."""
+
+    auc: float
+    kept: int  # weights that are not 0, the intercept's not counted
+    seconds: float  # of the processor, for all that leads to the model
+    random: int  # random features kept
+    penalty: float | None = None  # chosen by a walk
+
+
+def auto(rows: Rows, _seed: int) -> Found:
+    """Train without options."""
+    with TemporaryDirectory() as folder:
+        files, model = rows.write(Path(folder)), Path(folder) / "model.parquet"
+        with _timed() as seconds:
+            train([str(files.train)], model, TrainSettings(reading=_reading(rows)))
+        return _judged(model, files, rows, seconds())
+
+
+def tuned(rows: Rows, _seed: int) -> Found:
+    """Search for rate, gravity and cooldown of one pass by cross-validation."""
+    with TemporaryDirectory() as folder:
+        files, model = rows.write(Path(folder)), Path(folder) / "model.parquet"
+        settings = TuneSettings(
+            grid=Grid(passes=(1,)),
+            metric="loss",
+            folds=TUNE_FOLDS,
+            reading=_reading(rows),
+            jobs=1,
+        )
+        with _timed() as seconds:
+            tune([str(files.train)], model, settings)
+        return _judged(model, files, rows, seconds())
+
+
+def _reading(rows: Rows) -> ReadOptions:
+    return ReadOptions(interactions=() if rows.log is None else (tuple(PRODUCTS),))
+
+
+def _judged(model: Path, files: Files, rows: Rows, seconds: float) -> Found:
+    said = evaluate(model, [str(files.test)])
+    first = rows.train.shape[1] - rows.random
+    names = Model.load(model).weights() if rows.random else {}
+    return Found(said["auc"], said["kept"], seconds, sum(int(name) >= first for name in names))
+
+
+# scikit-learn
+
+
+def liblinear(rows: Rows, seed: int) -> Found:
+    """Fit logistic regression with an L1 penalty, chosen by cross-validation."""
+    (x, x_test), y = rows.comparable, rows.label
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
+
+    def fitted(strength: float, x: csr_array, y: Floats) -> LogisticRegression:
+        model = LogisticRegression(
+            C=1 / strength,
+            l1_ratio=1,
+            solver="liblinear",
+            intercept_scaling=100,  # LIBLINEAR penalises the intercept: so much less than a weight
+            tol=1e-3,
+            random_state=0,
+        )
+        return model.fit(x, y)
+
+    def judged(strength: float) -> float:
+        each = [_auc(fitted(strength, x[fit], y[fit]), x[held], y[held]) for fit, held in folds]
+        return float(np.mean(each))
+
+    with _timed() as seconds, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # at the weak end: it fits noise there
+        chosen = walked(judged, strongest_penalty(x, y))
+        model = fitted(chosen, x, y)
+    return _of_weights(model, x_test, rows, seconds(), chosen)
+
+
+def sgd(rows: Rows, seed: int) -> Found:
+    """Fit scikit-learn's stochastic gradient descent, its penalty chosen on a part held out."""
+    (x, x_test), y = rows.comparable, rows.label
+    cut = _cut(len(y))
+
+    def fitted(alpha: float, x: csr_array, y: Floats) -> SGDClassifier:
+        model = SGDClassifier(
+            loss="log_loss", penalty="l1", alpha=alpha, max_iter=EPOCHS, random_state=seed
+        )
+        return model.fit(x, y)
+
+    def judged(alpha: float) -> float:
+        return _auc(fitted(alpha, x[:cut], y[:cut]), x[cut:], y[cut:])
+
+    with _timed() as seconds, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it has done its epochs
+        chosen = walked(judged, strongest_penalty(x, y) / len(y))
+        model = fitted(chosen, x, y)
+    return _of_weights(model, x_test, rows, seconds(), chosen)
+
+
+def _auc(model: LogisticRegression | SGDClassifier, x: csr_array, y: Floats) -> float:
+    return float(roc_auc_score(y, model.decision_function(x)))
+
+
+def _of_weights(
+    model: LogisticRegression | SGDClassifier,
+    x_test: csr_array,
+    rows: Rows,
+    seconds: float,
+    chosen: float,
+) -> Found:
+    weights = model.coef_.ravel()
+    random = int(np.count_nonzero(weights[len(weights) - rows.random :]))
+    auc = _auc(model, x_test, rows.test_label)
+    return Found(auc, int(np.count_nonzero(weights)), seconds, random, chosen)
+
+
+# Vowpal Wabbit
+
+
+def vw(rows: Rows, _seed: int) -> Found:
+    """Run Vowpal Wabbit, told only that labels are classes and which words to multiply."""
+    with TemporaryDirectory() as folder:
+        files = rows.write(Path(folder))
+        with _timed() as seconds:
+            model = _vw_model(files.train, rows)
+        return _of_vw(model, files.test, rows, seconds())
+
+
+def vw_l1(rows: Rows, _seed: int) -> Found:
+    """Run Vowpal Wabbit with ``--l1``, chosen on a part held out."""
+    with TemporaryDirectory() as folder:
+        files = rows.write_scaled(Path(folder))
+        lines = files.train.read_bytes().splitlines(keepends=True)
+        cut = _cut(len(lines))
+        part = Files(files.train.with_name("fit.vw"), files.train.with_name("held.vw"))
+        part.train.write_bytes(b"".join(lines[:cut]))
+        part.test.write_bytes(b"".join(lines[cut:]))
+
+        def judged(l1: float) -> float:
+            return _vw_auc(_vw_model(part.train, rows, l1), part.test, rows.label[cut:])
+
+        with _timed() as seconds:
+            largest = max(map(abs, _vw_weights(_vw_model(part.train, rows), rows).values()))
+            # The gravity of a run is about l1 * rate * examples; it must exceed every weight.
+            chosen = walked(judged, 4 * largest / (VW_RATE * cut))
+            model = _vw_model(files.train, rows, chosen)
+        return _of_vw(model, files.test, rows, seconds(), chosen)
+
+
+def _vw_model(path: Path, rows: Rows, l1: float = 0.0) -> Path:
+    """Learn in one pass; what is saved has the gravity taken off its weights."""
+    model = path.with_suffix(".model")
+    bits = BITS if rows.log is None else BITS_OF_A_LOG
+    products = "" if rows.log is None else f"--interactions {PRODUCTS}"
+    Workspace(
+        f"--quiet --loss_function logistic -b {bits} {products} --l1 {l1!r} --predict_only_model",
+        arg_list=["-d", str(path), "-f", str(model)],
+    ).finish()
+    return model
+
+
+def _vw_weights(model: Path, rows: Rows) -> dict[int, float]:
+    """Return the weights by slot, without the constant's; column j is in slot j."""
+    listed = model.with_suffix(".listed")
+    options = ["-i", str(model), "--readable_model", str(listed)]
+    Workspace("--quiet --testonly", arg_list=options).finish()
+    with listed.open() as file:
+        found = (WEIGHT.match(line) for line in file)
+        weights = {int(each[1]): float(each[2]) for each in found if each}
+    weights.pop(CONSTANT % 2 ** (BITS if rows.log is None else BITS_OF_A_LOG), None)
+    return weights
+
+
+def _vw_auc(model: Path, test: Path, label: Floats) -> float:
+    said = test.with_suffix(".said")
+    options = ["-d", str(test), "-i", str(model), "-p", str(said)]
+    Workspace("--quiet --testonly", arg_list=options).finish()
+    return float(roc_auc_score(label, np.loadtxt(said, usecols=0)))
+
+
+def _of_vw(
+    model: Path, test: Path, rows: Rows, seconds: float, chosen: float | None = None
+) -> Found:
+    slots = _vw_weights(model, rows)
+    first = rows.train.shape[1] - rows.random
+    random = sum(slot >= first for slot in slots) if rows.random else 0
+    return Found(_vw_auc(model, test, rows.test_label), len(slots), seconds, random, chosen)
+
+
+# What they have in common
+
+
+def walked(judge: Callable[[float], float], strongest: float) -> float:
+    """Return the penalty that is judged best on the way from the strongest to weaker ones."""
+    aucs: list[float] = []
+    while len(aucs) < MOST:
+        aucs.append(judge(strongest / FACTOR ** len(aucs)))
+        useful = sum(auc > CHANCE for auc in aucs)
+        if useful >= LEAST and len(aucs) - 1 - int(np.argmax(aucs)) >= BEYOND:
+            break
+    return float(strongest / FACTOR ** int(np.argmax(aucs)))
+
+
+def _cut(examples: int) -> int:
+    return examples - int(HELD_OUT * examples)
+
+
+@contextmanager
+def _timed() -> Iterator[Callable[[], float]]:
+    """Measure the processor time of this process, all its threads together."""
+    begin = end = time.process_time()
+    yield lambda: end - begin
+    end = time.process_time()
+
+
+METHODS: dict[str, Callable[[Rows, int], Found]] = {
+    "auto": auto,
+    "tune": tuned,
+    "liblinear": liblinear,
+    "vw": vw,
+    "vw_l1": vw_l1,
+    "sgd": sgd,
+}

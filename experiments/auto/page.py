@@ -1,0 +1,182 @@
+"""The page docs/auto.md, written from the results of ``python -m experiments.auto``."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from experiments.auto.measures import BARS, Part, mean_auc, mean_kept, spread, total_seconds
+
+PAGE = """# Sparse by itself
+
+<!-- written by python -m experiments.auto -->
+
+`dwindle train data` chooses its gravity by itself, in one pass, without any options.
+Is the model as good, and as small, as one whose penalty was searched for?
+It is measured beside methods that search, and beside Vowpal Wabbit as it is, on {n} sets: those that no setting of dwindle was chosen on come first.
+
+{bars}
+
+{parts}
+## How it is measured
+
+- **auto** is `dwindle train` without options, and **tune** `dwindle tune` as it was before, with {tune_folds} folds, one pass and the metric `loss`; it was not run on {not_tuned}, where it takes long.
+- **L1, cross-validated** is scikit-learn's `LogisticRegression` with `solver="liblinear"` and {folds} folds.
+- **VW** is Vowpal Wabbit with `--loss_function logistic` and so many weights that hardly any two features share one; **VW --l1** has an L1 penalty, and **SGD, L1** is scikit-learn's `SGDClassifier(loss="log_loss", penalty="l1")`. Their penalty is chosen on a quarter of the training part that is held out, and they learn from all of it then.
+- **Penalties** are tried from one that keeps nothing to ever weaker ones by factors of {factor:g}: at least {least} that keep something, and at least {beyond} beyond the one that is best, so that it is never at an end of the grid. The AUC is what they are chosen by; of equals, the sparsest model is taken.
+- **Columns of numbers** are read as they are by auto, tune and VW. The other three need columns of one scale: theirs have mean 0 and deviation 1. In *planted*, which is sparse, they are divided by their deviation only; rcv1, a9a, ads and *texts* need neither.
+- **{random} random** is the set with standardised numbers and as many random features, as in the paper: each is 1 in a twentieth of the examples.
+- **AUC** is that of the test part. Means are over {seeds} seeds, each another order of the rows, another test part and other random features{fewer}; rcv1 and a9a have one test part for all. ± is the standard deviation over the seeds. Where the test part has fewer than {short} examples ({short_sets}), it is large.
+- **Features** are weights that are not 0, without the intercept.
+- **Seconds** are processor time of all that leads to the model, search included, for one seed. auto, tune and VW read text; the others get matrices. Starting a program and loading compiled code are not counted.
+- **The sets** are rcv1, a9a, {ads:,} lines of `dwindle generate ads` with the products of query and ad, and the paper's UCI sets with two classes. New are: *planted*, {planted:,} generated rows with log-normal values and columns whose frequencies follow a power law, {telling} of which tell; *texts*, docstrings of NumPy or pandas; and three that come with scikit-learn: *digits* (odd or even), *wine* (of the second grower or not) and *diabetes* (worse than most or not).
+
+## Run it again
+
+```
+make auto   # python -m experiments.auto; DWINDLE_DATA names a folder with the data sets
+```
+
+What `docs/auto.json` has of the other methods is kept; `--anew vw sgd` measures them again. The results are those of {programs}.
+"""
+
+PART = """## {title}
+
+AUC:
+
+{auc}
+
+Features kept:
+
+{kept}
+{random}
+Processor seconds:
+
+{seconds}
+"""
+
+RANDOM = """
+Random features left:
+
+{table}
+"""
+
+TITLES = {
+    "held": "Sets that no setting was chosen on",
+    "chosen": "Sets that settings were chosen on",
+    "new": "New sets, which no choice has seen",
+}
+COLUMNS = {"held": "not chosen on", "chosen": "chosen on", "new": "new"}
+METHODS = {
+    "auto": "auto",
+    "tune": "tune",
+    "liblinear": "L1, cross-validated",
+    "vw": "VW",
+    "vw_l1": "VW --l1",
+    "sgd": "SGD, L1",
+}
+
+SHORT = 100  # examples to test on
+
+Figure = Callable[[Part, str, str], str]
+Total = Callable[[Part, str, Sequence[str]], float]
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the text of the page."""
+    parts = {name: part for name in TITLES if (part := Part(results, name))}
+    return PAGE.format(
+        n=len(results["sets"]),
+        bars=_bars(parts),
+        parts="\n".join(_part(TITLES[name], part) for name, part in parts.items()),
+        programs=", ".join(sorted({run["by"] for run in results["runs"]})),
+        **_exceptions(results),
+        **results["rules"],
+    )
+
+
+def _exceptions(results: dict[str, Any]) -> dict[str, str]:
+    """Return the sets that have fewer seeds, fewer methods or few examples to test on."""
+    everything = Part(results)
+    sets = {each["set"]: each for each in results["sets"]}
+    seeds = {name: len(everything.values(name, "auto", "auc")) for name in sets}
+    fewer = [f"{n} in {name}" for name, n in seeds.items() if n < results["rules"]["seeds"]]
+    return {
+        "fewer": f" ({', '.join(fewer)})" if fewer else "",
+        "not_tuned": _listed(name for name in sets if not everything.values(name, "tune", "auc")),
+        "short": str(SHORT),
+        "short_sets": _listed(name for name, each in sets.items() if each["test"] < SHORT),
+    }
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _bars(parts: dict[str, Part]) -> str:
+    head = ["the goal", *(COLUMNS[name] for name in parts)]
+    lines = []
+    for goal, measured in BARS.items():
+        bars = (measured(part) for part in parts.values())
+        cells = (
+            "" if bar is None else f"{bar.told}: {'met' if bar.met else '**not met**'}"
+            for bar in bars
+        )
+        lines.append([goal, *cells])
+    return _table(head, lines)
+
+
+def _part(title: str, part: Part) -> str:
+    names = part.with_random()
+    random = _figures(part, names, _random) if names else ""
+    sets = [each["set"] for each in part.sets]
+    return PART.format(
+        title=title,
+        auc=_figures(part, sets, _auc, ("mean", mean_auc, "{:.4f}")),
+        kept=_figures(part, sets, _kept, ("geometric mean", mean_kept, "{:,.0f}")),
+        random=RANDOM.format(table=random) if random else "",
+        seconds=_figures(part, sets, _seconds, ("sum", total_seconds, "{:.3g}")),
+    )
+
+
+def _figures(
+    part: Part, names: Sequence[str], figure: Figure, total: tuple[str, Total, str] | None = None
+) -> str:
+    """Return a table of one figure, a row for each set, and a last row over sets that all have."""
+    head = ["set", *METHODS.values()]
+    lines = [[name, *(figure(part, name, method) for method in METHODS)] for name in names]
+    common = part.common(METHODS)
+    if total is not None and common:
+        what, over, form = total
+        sums = (form.format(over(part, method, common)) for method in METHODS)
+        lines.append([f"{what} of the {len(common)} that all have", *sums])
+    return _table(head, lines)
+
+
+def _auc(part: Part, name: str, method: str) -> str:
+    values = part.values(name, method, "auc")
+    if not values:
+        return ""
+    about = spread(values)
+    return f"{part.mean(name, method, 'auc'):.4f}" + ("" if about is None else f" ± {about:.4f}")
+
+
+def _kept(part: Part, name: str, method: str) -> str:
+    values = part.values(name, method, "kept")
+    if not values:
+        return ""
+    about = spread(values)
+    return f"{part.mean(name, method, 'kept'):,.0f}" + ("" if not about else f" ± {about:,.0f}")
+
+
+def _random(part: Part, name: str, method: str) -> str:
+    values = part.values(name, method, "random")
+    return f"{part.mean(name, method, 'random'):,.0f}" if values else ""
+
+
+def _seconds(part: Part, name: str, method: str) -> str:
+    values = part.values(name, method, "seconds")
+    return f"{part.mean(name, method, 'seconds'):.2g}" if values else ""
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rows = [head, ["---"] + ["---:"] * (len(head) - 1), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
