@@ -286,3 +286,158 @@ def averaged(examples, rates, slope, gravity, beta, *, proximal, l2=0.0):
             if proximal:
                 z[name] += (math.sqrt(n[name]) - before) * w[name]
         yield p, {name: weight(name, rate) for name in z}
+
+
+class LaneFTRL:
+    """Beyond the paper: FTRL-Proximal for several gravities; ``v`` of a lane is z."""
+
+    averages, proximal, lengthens = True, True, True
+
+    def __init__(self, beta=0.2, theta=math.inf):
+        self.beta, self.theta = beta, theta
+
+    def divisor(self, unit, n):
+        """What is between z and w, and between a gradient and a step."""
+        return unit * (self.beta * unit + math.sqrt(n))
+
+    def pull(self, unit, n):
+        """How far a gravity of 1 moves w, or z, for each unit of the clock."""
+        return unit
+
+
+class LaneRDA(LaneFTRL):
+    """Beyond the paper: dual averaging for several gravities; ``v`` of a lane is z."""
+
+    proximal = False
+
+
+class LaneAdaptive(LaneFTRL):
+    """Beyond the paper: truncated gradient with AdaGrad's rates for several gravities; ``v`` is w."""
+
+    averages, proximal = False, False
+
+    def pull(self, unit, n):
+        return unit / self.divisor(unit, n)
+
+
+class LanePlain(LaneAdaptive):
+    """The paper's update for several gravities; ``v`` of a lane is w."""
+
+    lengthens = False
+
+    def divisor(self, unit, n):
+        return 1.0
+
+    def pull(self, unit, n):
+        return 1.0
+
+
+class _Shared:
+    """What all lanes know of a feature: n, and the root mean square of its values."""
+
+    def __init__(self, n_lanes):
+        self.n, self.squares, self.seen = 0.0, 0.0, 0
+        self.v = [0.0] * n_lanes
+
+    @property
+    def unit(self):
+        return math.sqrt(self.squares / self.seen) if self.seen else 1.0
+
+
+def lanes(
+    examples,
+    rates,
+    gravities,
+    slope,
+    update,
+    *,
+    by_noise=True,
+    every=1,
+    intercept=False,
+    normalize=False,
+):
+    """Beyond the paper: yield (prediction, predictions, weights) of several gravities at once.
+
+    ``predictions`` and each of the ``weights`` have a number for each lane; ``prediction`` is that
+    of the lane which was best before. The best lane's slope is the one that all lanes take for n
+    and for the noise. The clock is that of the noise, or the paper's: the sum of the rates, K times
+    the rate at every K-th step.
+    """
+    known = {}
+    error = [0.0] * len(gravities)
+    best, step, clock, waiting, noise = 0, 0, 0.0, 0.0, 0.0
+
+    def pull_of(name, gravity):
+        feature = known[name]
+        return 0.0 if name is INTERCEPT else gravity * update.pull(feature.unit, feature.n)
+
+    def advance(by):  # step 2: every weight, seen or not
+        for name, feature in known.items() if not update.averages else ():
+            feature.v = [
+                t1(v, by * pull_of(name, c), update.theta)
+                for v, c in zip(feature.v, gravities, strict=True)
+            ]
+        return clock + by
+
+    def weights(name, divisor=None):
+        feature = known[name]
+        if not update.averages:
+            return list(feature.v)
+        divisor = divisor or update.divisor(feature.unit, feature.n)
+        return [
+            t1(z, clock * pull_of(name, c)) / divisor
+            for z, c in zip(feature.v, gravities, strict=True)
+        ]
+
+    def sums(entries):
+        found = [[w * x for w in weights(name)] for name, x in entries if name in known]
+        return [sum(lane) for lane in zip(*found, strict=True)] or [0.0] * len(gravities)
+
+    for features, label, importance in examples:
+        entries = [*features, (INTERCEPT, 1.0)] if intercept else list(features)
+        if normalize and entries:
+            entries = [(name, x / math.sqrt(len(entries))) for name, x in entries]
+        if importance == 0:  # predicted, and that is all
+            predictions = sums(entries)
+            yield predictions[best], predictions, {name: weights(name) for name in known}
+            continue
+        rate = rates[step]
+        step += 1
+        if not by_noise and step % every == 0:
+            clock = advance(every * rate)
+        predictions, squared, divisors = [0.0] * len(gravities), 1.0, []
+        for name, x in entries:  # step 3; a name that comes twice counts twice
+            feature = known.setdefault(name, _Shared(len(gravities)))
+            if name is not INTERCEPT:
+                before = feature.unit
+                feature.squares += x * x
+                feature.seen += 1
+                if update.lengthens and not update.averages and feature.seen > 1:
+                    feature.v = [w * (before / feature.unit) for w in feature.v]
+                squared += (x / feature.unit) ** 2 if update.lengthens else 0.0
+            divisors.append(update.divisor(feature.unit, feature.n))
+            predictions = [
+                p + w * x for p, w in zip(predictions, weights(name, divisors[-1]), strict=True)
+            ]
+        prediction = predictions[best]
+        slopes = [importance * slope(p, label) for p in predictions]  # step 4
+        error = [0.999 * e + s * s for e, s in zip(error, slopes, strict=True)]
+        best = error.index(min(error))
+        pace = rate / math.sqrt(squared)
+        for (name, x), divisor in zip(entries, divisors, strict=True):  # step 5
+            feature, w = known[name], weights(name, divisor)
+            root = math.sqrt(feature.n)
+            feature.n += (slopes[best] * x) ** 2
+            more = (math.sqrt(feature.n) - root) * feature.unit if update.proximal else 0.0
+            scale = 1.0 if update.averages else update.divisor(feature.unit, feature.n)
+            feature.v = [
+                v - pace * s * x / scale + more * own
+                for v, s, own in zip(feature.v, slopes, w, strict=True)
+            ]
+        before, noise = noise, noise + slopes[best] ** 2 / squared
+        waiting += rate * (math.sqrt(noise) - math.sqrt(before))
+        if step % every == 0:
+            if by_noise:
+                clock = advance(waiting)
+            waiting = 0.0
+        yield prediction, predictions, {name: weights(name) for name in known}

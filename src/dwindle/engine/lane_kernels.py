@@ -164,23 +164,22 @@ def learn(
             if error[a] < error[least]:
                 least = a
         best[0] = least
-        if steepest == 0.0:
-            continue
-        of_best = np.float64(slopes[least])
-        span = math.sqrt(length) if lengthens(update) else 1.0
-        pace = rate[at] / span
-        s_row = row(shared, "slope")
-        if constant > 0.0:
-            step_lanes(update, bias[0], none, clock, bias_share, pace, s_row, of_best, one)
-        for k in range(begin, stop):
-            step_lanes(
-                update, cells[slots[k - begin]], gravity, clock, shares[k - begin],
-                pace, s_row, of_best, x[k] * spread,
-            )  # fmt: skip
-        state[NOISE] += of_best / span * (of_best / span)
-        root = math.sqrt(state[NOISE])
-        state[WAITING] += rate[at] * (root - state[ROOT])
-        state[ROOT] = root
+        if steepest > 0.0:
+            of_best = np.float64(slopes[least])
+            span = math.sqrt(length) if lengthens(update) else 1.0
+            pace = rate[at] / span
+            s_row = row(shared, "slope")
+            if constant > 0.0:
+                step_lanes(update, bias[0], none, clock, bias_share, pace, s_row, of_best, one)
+            for k in range(begin, stop):
+                step_lanes(
+                    update, cells[slots[k - begin]], gravity, clock, shares[k - begin],
+                    pace, s_row, of_best, x[k] * spread,
+                )  # fmt: skip
+            state[NOISE] += of_best / span * (of_best / span)
+            root = math.sqrt(state[NOISE])
+            state[WAITING] += rate[at] * (root - state[ROOT])
+            state[ROOT] = root
         if (n_steps + at) % every == 0:
             state[CLOCK] += state[WAITING]
             state[WAITING] = 0.0

@@ -1,0 +1,99 @@
+"""Learners of several gravities, and what the reference makes of the same settings."""
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import dwindle
+import reference
+from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.shrinkage import Gravities, Sigmas
+from dwindle.engine.lanes import LaneLearner
+from helpers.effort import FULL
+from helpers.ingredients import LOSSES, rates_of
+
+LOGISTIC, SQUARED = LOSSES[1], LOSSES[0]
+BETA = 0.2
+RATE = 0.5
+
+
+class LaneUpdate(NamedTuple):
+    """An update, and the reference's by its threshold."""
+
+    update: Any
+    reference: Any
+    has_threshold: bool
+
+    def __str__(self):
+        return type(self.update).__name__
+
+
+UPDATES = [
+    LaneUpdate(dwindle.FTRL(BETA), functools.partial(reference.LaneFTRL, BETA), False),
+    LaneUpdate(dwindle.RDA(BETA), functools.partial(reference.LaneRDA, BETA), False),
+    LaneUpdate(dwindle.Adaptive(BETA), functools.partial(reference.LaneAdaptive, BETA), True),
+    LaneUpdate(dwindle.Plain(), functools.partial(reference.LanePlain, BETA), True),
+]
+# Each loss with some update, and each update with some loss; in `make test-all` all of them.
+CASES = (
+    [(loss, update) for loss in LOSSES for update in UPDATES]
+    if FULL
+    else [(loss, UPDATES[(i + 3) % 4]) for i, loss in enumerate(LOSSES)]
+)
+
+SIGMAS = Sigmas()
+GRAVITIES = Gravities((0.0, 0.01, 0.05, 0.2, 1.0))
+
+
+def lane_learner(update=UPDATES[0], loss=LOGISTIC, shrinkage=SIGMAS, rate=RATE, **settings):
+    return LaneLearner(loss.loss, shrinkage, update.update, rate, **settings)
+
+
+def expected_of(learner, loss, update, examples, passes=1):
+    """What the reference makes of a learner's settings and these examples."""
+    shrinkage = learner.shrinkage
+    schedule: Schedule = learner.schedule
+    learned = max(sum(importance > 0 for _, _, importance in examples), 1)
+    n = passes * len(examples)
+    return list(
+        reference.lanes(
+            examples * passes,
+            rates_of(schedule, n, [i // learned for i in range(n)]),
+            shrinkage.values,
+            loss.slope,
+            update.reference(theta=shrinkage.threshold),
+            by_noise=shrinkage.by_noise,
+            every=shrinkage.truncate_every,
+            intercept=learner.has_intercept,
+            normalize=learner.normalize,
+        )
+    )
+
+
+def weights_by_lane(learner):
+    """The weights of all lanes by name."""
+    found = {}
+    for lane in range(learner.n_lanes):
+        key, weight = learner.weight_of_keys(lane)
+        for name, w in zip(key.tolist(), weight.tolist(), strict=True):
+            found.setdefault(str(name), [0.0] * learner.n_lanes)[lane] = w
+    return found
+
+
+def shrinkages(has_threshold):
+    """Both clocks, with K and, where there is one, a threshold."""
+    theta = 0.2 if has_threshold else math.inf
+    return [
+        *(SIGMAS, Sigmas(truncate_every=3), Sigmas(threshold=theta, truncate_every=2)),
+        *(GRAVITIES, GRAVITIES._replace(threshold=theta, truncate_every=3)),
+    ]
+
+
+def final(learner):
+    """All that a learner learned, to the bit."""
+    frontier = [str(lane) for lane in learner.frontier()]
+    batch = dwindle.Batch.from_dicts([{}])
+    return (
+        *(weights_by_lane(learner), learner.predict_lanes(batch).tolist(), learner.n_steps),
+        *(frontier, learner.best_so_far, learner.lane, learner.table.used),
+    )
