@@ -4,7 +4,7 @@ The command line's options, the estimators' parameters, the grid of a search, wh
 compares and the command that ``dwindle tune`` prints all derive from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -21,7 +21,15 @@ from dwindle.algorithm.losses import (
     Squared,
 )
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import ElasticNet, NoShrinkage, Rounding, Subgradient, Truncation
+from dwindle.algorithm.shrinkage import (
+    SIGMAS,
+    ElasticNet,
+    NoShrinkage,
+    Rounding,
+    Sigmas,
+    Subgradient,
+    Truncation,
+)
 from dwindle.algorithm.updates import Adaptive, Averaged, Centred, Plain, default_learning_rate
 
 # The ingredients by the name that users give them.
@@ -50,7 +58,8 @@ UPDATES: dict[str, Any] = {
     "rda": RDA,
 }
 FAMILIES = {"loss": LOSSES, "shrinkage": SHRINKAGES, "update": UPDATES}
-AUTO = "auto"  # the loss that suits the labels
+AUTO = "auto"  # the loss that suits the labels; the gravity, and the update, that suit the data
+IN_LANES = {"adaptive", "ftrl", "rda"}  # updates that learn several gravities at once
 
 
 class Option(NamedTuple):
@@ -59,6 +68,7 @@ class Option(NamedTuple):
     help: str
     short: str = ""  # one letter on the command line
     kind: Any = float  # how its text is read
+    words: tuple[str, ...] = ()  # that may stand for a number
     choices: tuple[str, ...] = ()
     least: int | None = None  # of a whole number
     default_text: str = ""  # in words, where the value does not say it
@@ -70,6 +80,11 @@ def option(default: Any, help_: str, **about: Any) -> Any:
     return field(default=default, metadata={"option": Option(help_, **about)})
 
 
+def changed(settings: Any, name: str, default: Any) -> Any:
+    """Declare a setting anew, with another default."""
+    return field(default=default, metadata={"option": options_of(settings)[name]})
+
+
 def options_of(settings: Any) -> dict[str, Option]:
     """List the options of a class of settings, in order."""
     found = ((each.name, each.metadata.get("option")) for each in fields(settings))
@@ -79,6 +94,14 @@ def options_of(settings: Any) -> dict[str, Option]:
 def default_of(settings: Any, name: str) -> Any:
     """Return the default of a setting."""
     return next(each.default for each in fields(settings) if each.name == name)
+
+
+def several_numbers(text: str) -> tuple[float, ...]:
+    """Read numbers, separated by commas."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise SettingError(f"expected numbers separated by commas, got {text!r}") from None
 
 
 class Ingredients(NamedTuple):
@@ -115,7 +138,21 @@ class LearnerSettings:
     shrinkage: Any = option(
         "truncation", "How weights are pulled to zero.", kind=str, choices=tuple(SHRINKAGES)
     )
-    gravity: float = option(0.0, "Strength of the pull to zero (the paper's g).", short="g")
+    gravity: Any = option(
+        0.0,
+        "Strength of the pull to zero (the paper's g); auto learns a model for each of several, in "
+        "one pass, and keeps the sparsest that predicts as well as the best.",
+        short="g",
+        words=(AUTO,),
+        metavar="auto|G",
+    )
+    sigmas: Any = option(
+        None,
+        "Gravity in standard deviations of noise, which needs no scale: 0.25 removes what a "
+        "feature that tells nothing would often reach. Of several, one is chosen as by auto.",
+        kind=several_numbers,
+        metavar="C,...",
+    )
     l2: float = option(
         0.0, "Strength of an L2 penalty beside gravity; it makes the shrinkage elastic-net."
     )
@@ -126,12 +163,13 @@ class LearnerSettings:
         None, "Pull only weights up to this size (the paper's theta).", default_text="all weights"
     )
     update: Any = option(
-        "adaptive",
+        AUTO,
         "Update rule: adaptive (a learning rate per feature), centred (adaptive, for features far "
         "from zero; standardize chooses it), plain (the paper's), averaged "
-        "(plain, returning the mean of all weights), ftrl (FTRL-Proximal) or rda (dual averaging).",
+        "(plain, returning the mean of all weights), ftrl (FTRL-Proximal) or rda (dual averaging); "
+        "auto is ftrl if gravity is auto or in sigmas, else adaptive.",
         kind=str,
-        choices=tuple(UPDATES),
+        choices=(AUTO, *UPDATES),
     )
     beta: float | None = option(
         None,
@@ -177,14 +215,32 @@ class LearnerSettings:
         loss, shrinkage, update = map(self._ingredient, FAMILIES)
         return Ingredients(loss, shrinkage, update, self._schedule(update))
 
+    @property
+    def gravities(self) -> tuple[float, ...] | None:
+        """The gravities to learn at once, in sigmas; None if there is a gravity of the paper's.
+
+        Where another shrinkage or update is asked for, ``auto`` is no gravity.
+        """
+        if self.sigmas is not None:
+            if self.gravity not in (AUTO, default_of(self, "gravity")):
+                raise SettingError("sigmas stands for gravity: give one of them")
+            return tuple(self.sigmas) if isinstance(self.sigmas, Iterable) else (self.sigmas,)
+        truncates = isinstance(self.shrinkage, str) and self._chosen("shrinkage") == "truncation"
+        update = self.update if isinstance(self.update, str) else _name_of("update", self.update)
+        is_auto = isinstance(self.gravity, str) and truncates and update in {AUTO, *IN_LANES}
+        return SIGMAS if is_auto else None
+
     def check(self) -> None:
         """Refuse, by name, whole numbers that no run could use; ingredients check themselves."""
         for name, about in options_of(self).items():
             value, default = getattr(self, name), default_of(self, name)
             if value is None and default is None:
                 continue
+            if isinstance(value, str) and value in about.words:
+                continue
             if about.kind is float and not isinstance(value, Real | Schedule):
-                raise SettingError(f"{name} must be a number, got {value!r}")
+                what = " or ".join(["a number", *about.words])
+                raise SettingError(f"{name} must be {what}, got {value!r}")
             if about.least is None or (about.kind is not int and isinstance(value, str)):
                 continue
             if not isinstance(value, Integral) or value < about.least:
@@ -209,19 +265,38 @@ class LearnerSettings:
         missing = set(own) - given.keys() - known[chosen]._field_defaults.keys()
         if missing:
             raise SettingError(f"{family} {chosen} needs a {min(missing)}")
-        return known[chosen](**given)
+        if family == "shrinkage" and (values := self.gravities) is not None:
+            return self._sigmas(chosen, values, given)
+        return known[chosen](**_numbers(given))
+
+    def _sigmas(self, chosen: str, values: tuple[float, ...], given: dict[str, Any]) -> Sigmas:
+        """Return truncation by these gravities, in sigmas."""
+        if chosen != "truncation":
+            raise SettingError(f"sigmas is a gravity of shrinkage truncation, not of {chosen}")
+        return Sigmas(values, **{k: v for k, v in given.items() if k != "gravity"})
 
     def _chosen(self, family: str) -> Any:
-        """Return what was named, or given; truncation with an l2 is the elastic net."""
+        """Return what was named, or given; truncation with an l2 is the elastic net.
+
+        The update is FTRL where several gravities are learned at once, if that has all it needs.
+        """
         chosen = getattr(self, family)
-        has_l2 = family == "shrinkage" and isinstance(chosen, str) and self.l2 != 0.0
-        return "elastic-net" if has_l2 and chosen == "truncation" else chosen
+        if not isinstance(chosen, str):
+            return chosen
+        if family == "shrinkage" and chosen == "truncation" and self.l2 != 0.0:
+            return "elastic-net"
+        if family == "update" and chosen == AUTO:
+            in_lanes = self.gravities is not None or isinstance(self.shrinkage, Sigmas)
+            pulls_all = self.threshold is None and self.truncate_every == 1
+            return "ftrl" if in_lanes and pulls_all else "adaptive"
+        return chosen
 
     def _refuse_strange(self, family: str, own: tuple[str, ...]) -> None:
         """Refuse parameters that are set though the chosen ingredient does not have them."""
         for name in dict.fromkeys(f for each in FAMILIES[family].values() for f in each._fields):
             value = getattr(self, name)
-            if name not in own and value != default_of(self, name):
+            unset = (0.0, AUTO) if name == "gravity" else (default_of(self, name),)
+            if name not in own and value not in unset:
                 having = [key for key, each in FAMILIES[family].items() if name in each._fields]
                 raise SettingError(
                     f"{name} is a setting of {family} {' or '.join(having)}, "
@@ -237,6 +312,11 @@ class LearnerSettings:
         rate = default_learning_rate(update) if self.learning_rate is None else self.learning_rate
         decay = 1.0 if self.pass_decay is None else self.pass_decay
         return Schedule(rate, self.power_t, self.initial_t, decay)
+
+
+def _numbers(given: dict[str, Any]) -> dict[str, Any]:
+    """Read a gravity that is ``auto`` though nothing is to be chosen as none."""
+    return {name: 0.0 if value == AUTO else value for name, value in given.items()}
 
 
 def settings_of(ingredients: Ingredients) -> dict[str, Any]:
@@ -258,10 +338,24 @@ def settings_of(ingredients: Ingredients) -> dict[str, Any]:
 
 
 def _named(family: str, ingredient: Any) -> dict[str, Any]:
-    """Name an ingredient and its parameters, those that are not the default."""
-    for name, cls in FAMILIES[family].items():
-        if type(ingredient) is cls:
-            usual: Mapping[str, Any] = cls._field_defaults
-            own = ingredient._asdict()
-            return {family: name} | {k: v for k, v in own.items() if v != usual.get(k)}
-    return {family: AUTO if ingredient is None else ingredient}
+    """Name an ingredient and its parameters: the gravity, and what is not the default."""
+    if type(ingredient) is Sigmas:
+        values, *_ = ingredient
+        which = {"gravity": AUTO} if values == SIGMAS else {"sigmas": values}
+        return {family: "truncation"} | which | _changed(ingredient, "values")
+    name = _name_of(family, ingredient)
+    if name is None:
+        return {family: AUTO if ingredient is None else ingredient}
+    gravity = {"gravity": ingredient.gravity} if name == "truncation" else {}
+    return {family: name} | gravity | _changed(ingredient)
+
+
+def _name_of(family: str, ingredient: Any) -> str | None:
+    """Return the name of an ingredient's class, if it has one."""
+    return next((n for n, cls in FAMILIES[family].items() if type(ingredient) is cls), None)
+
+
+def _changed(ingredient: Any, *but: str) -> dict[str, Any]:
+    """Return the parameters that are not the default."""
+    usual: Mapping[str, Any] = type(ingredient)._field_defaults
+    return {k: v for k, v in ingredient._asdict().items() if v != usual.get(k) and k not in but}

@@ -15,8 +15,8 @@ Function = Callable[..., Any]
 SECTIONS = {
     "Loss": ("loss", "classes", "class_weight", "margin", "tau", "delta"),
     "Sparsity": (
-        *("gravity", "truncate_every", "threshold", "shrinkage"),
-        *("max_live", "memory", "keep", "cooldown", "tolerance"),
+        *("gravity", "dense", "sigmas", "choose_by", "tolerance", "keep", "path", "picture"),
+        *("truncate_every", "threshold", "shrinkage", "max_live", "memory", "cooldown"),
     ),
     "Learning": (
         *("update", "learning_rate", "power_t", "initial_t", "pass_decay", "beta"),
@@ -140,6 +140,20 @@ class _Text(click.ParamType):  # type: ignore[type-arg]  # generic since click 8
             self.fail(str(error), param, ctx)
 
 
+def _number_or(words: tuple[str, ...]) -> Callable[[str], Any]:
+    """Make a function that reads a number, or one of the words."""
+
+    def number(text: str) -> Any:
+        try:
+            return text if text in words else float(text)
+        except ValueError:
+            raise SettingError(
+                f"expected a number or {' or '.join(words)}, got {text!r}"
+            ) from None
+
+    return number
+
+
 def setting(settings: type, name: str, *, several: str = "") -> Callable[[Function], Function]:
     """Make the option of a setting out of the table.
 
@@ -154,6 +168,8 @@ def setting(settings: type, name: str, *, several: str = "") -> Callable[[Functi
         flag = f"{flags[0]}/--no-{flags[0][2:]}" if default else flags[0]
         return click.option(flag, name, is_flag=True, default=default, help=about.help)
     kind: Any = about.kind if about.kind in (float, int, str) else _Text(about.kind)
+    if about.words:
+        kind = _Text(_number_or(about.words))
     if about.choices:
         kind = click.Choice(about.choices)
     elif about.kind is int and about.least is not None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import click
 
 from dwindle._base.text import counted
+from dwindle.cli.frontier import frontier
 from dwindle.cli.output import for_json
 from dwindle.runs.metrics import beside_loss
 from dwindle.runs.observer import Observer
@@ -177,12 +178,13 @@ class Report(Watching):
     def summary(self, summary: Any, model: str) -> None:
         """Print the summary of the run."""
         if self.as_json:
-            click.echo(json.dumps(for_json(asdict(summary))))
+            click.echo(json.dumps(for_json(_fields(summary))))
         if self.as_json or self.quiet:
             return
         s = summary
         labels, memory = mapping(s.labels), s.peak_memory_bytes
         lines = [
+            *frontier(s),
             "",
             *counts(s.kept, s.seen, s.peak_live, len(s.classes)),
             *(
@@ -208,6 +210,13 @@ class Report(Watching):
         if s.worse_than_constant:
             lines.append(click.style(WORSE, fg="red"))
         click.echo("\n".join(lines), err=True)
+
+
+def _fields(s: Any) -> dict[str, Any]:
+    """Return a summary as JSON has it."""
+    lanes = [for_json(lane._asdict()) for lane in s.frontier]
+    choice = None if s.choice is None else s.choice._asdict()
+    return asdict(s) | {"frontier": lanes, "choice": choice}
 
 
 def _which(s: Any) -> str:

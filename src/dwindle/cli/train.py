@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.settings import options_of
+from dwindle.algorithm.settings import AUTO, options_of
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import (
     Command,
@@ -25,6 +25,7 @@ from dwindle.cli.report import Report, screen
 from dwindle.cli.signals import stop_signals
 from dwindle.runs.settings import TrainSettings
 
+STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the setting each sets
 BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -32,6 +33,7 @@ BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 @data
 @model_file
 @decorated(*(setting(TrainSettings, name) for name in options_of(TrainSettings)))
+@click.option("--dense", is_flag=True, help="Keep all features: no gravity.")
 @click.option(
     "--memory",
     metavar="2GB",
@@ -57,7 +59,11 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
 
     \b
     Example:
+      dwindle train train.vw --model ads.parquet
+      dwindle train train.vw --keep 100 --model small.parquet
+      dwindle train train.vw --dense --model all.parquet
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
+      dwindle train train.vw --sigmas 0.25 --model ads.parquet
       dwindle train monday.vw --model ads.parquet --save-state
       dwindle train tuesday.vw --start-from ads.parquet --model ads.parquet --save-state
     """
@@ -67,7 +73,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     paths, model = options.pop("data"), options.pop("model")
     going_on = {name: options.pop(name) for name in ("resume", "start_from")}
     given = {
-        "max_live" if name == "memory" else name
+        STANDS_FOR.get(name, name)
         for name in ctx.params
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
@@ -95,6 +101,10 @@ def _settings(options: dict[str, Any]) -> TrainSettings:
         if options["max_live"] is not None:
             raise SettingError("--memory stands for --max-live: give one of them")
         options["max_live"] = _max_live(memory)
+    if options.pop("dense"):
+        if options["gravity"] not in (AUTO, 0.0) or options["sigmas"] is not None:
+            raise SettingError("--dense is no gravity: leave out --gravity and --sigmas")
+        options["gravity"] = 0.0
     found = taken(TrainSettings, options)
     return TrainSettings(**found, reading=how, skip_bad=options.pop("skip_bad"))
 

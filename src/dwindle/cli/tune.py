@@ -40,7 +40,7 @@ TRIED = dict.fromkeys(
     "update": "adaptive",
     "shrinkage": "truncation",
 }
-FIXED = [name for name in options_of(LearnerSettings) if name not in TRIED]
+FIXED = [name for name in options_of(LearnerSettings) if name not in {*TRIED, "sigmas"}]
 
 
 class Metric(click.Choice[str]):

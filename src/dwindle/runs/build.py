@@ -7,12 +7,15 @@ from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import Ingredients, LearnerSettings, default_of, settings_of
+from dwindle.algorithm.shrinkage import Sigmas
 from dwindle.algorithm.updates import Adaptive, Centred
-from dwindle.engine.lanes import learner_of
+from dwindle.engine.lane_scores import Choice
+from dwindle.engine.lanes import LaneLearner, learner_of
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import Model
+from dwindle.runs.settings import RunSettings
 
 # What several classes need where nothing is said: an example is of one class, so most slopes are
 # small, and a step must not be. docs/several-classes.md measures these.
@@ -23,29 +26,45 @@ LAST_PASS = 1 / 16  # of the learning rate is left in the last of many passes
 def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner:
     """Make a learner that knows nothing yet; the loss is the default if the settings leave it."""
     settings.check()
-    loss, shrinkage, update, schedule = settings.ingredients()
+    loss = settings.ingredients().loss
     loss = default_loss if loss is None else loss
+    settings = _decided(settings, loss)
+    _, shrinkage, update, schedule = settings.ingredients()
     standardizes = settings.standardize and takes_any_unit(loss)
+    others = {
+        "intercept": settings.intercept,
+        "normalize": settings.normalize,
+        "max_live": settings.max_live,
+        "scale_labels": standardizes,
+    }
+    if isinstance(shrinkage, Sigmas):
+        choice = choice_of(settings)
+        return LaneLearner(loss, shrinkage, update, schedule, **others, choice=choice)
     adds_up = not getattr(shrinkage, "counts_moments", False)
     if standardizes and type(update) is Adaptive and adds_up:
         update = Centred(*update)
-    return Learner(
-        loss,
-        shrinkage,
-        update,
-        schedule,
-        intercept=settings.intercept,
-        normalize=settings.normalize,
-        max_live=settings.max_live,
-        scale_labels=standardizes,
-    )
+    return Learner(loss, shrinkage, update, schedule, **others)
+
+
+def _decided(settings: LearnerSettings, loss: Any, classes: int = 0) -> LearnerSettings:
+    """Return the settings, with no gravity where it is automatic and cannot be chosen."""
+    chooses = not takes_any_unit(loss) and classes <= 2
+    is_auto = isinstance(settings.gravity, str)
+    return replace(settings, gravity=0.0) if is_auto and not chooses else settings
+
+
+def choice_of(settings: LearnerSettings) -> Choice:
+    """Return the rule by which one of several gravities is chosen."""
+    if not isinstance(settings, RunSettings):
+        return Choice()
+    return Choice(settings.choose_by, settings.tolerance, settings.keep)
 
 
 def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner | OneVsRest:
     """Make a learner, or one for each of more than two classes, which share ``max_live``."""
     if classes <= 2:
         return make_learner(settings, loss)
-    changed: dict[str, Any] = {}
+    settings, changed = _decided(settings, loss, classes), dict[str, Any]()
     if settings.max_live is not None:
         if settings.max_live < classes:
             raise SettingError(
@@ -53,7 +72,9 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
                 f"{settings.max_live}"
             )
         changed["max_live"] = settings.max_live // classes
-    if settings.update == "adaptive" and not isinstance(settings.learning_rate, Schedule):
+    named = isinstance(settings.update, str)
+    adapts = named and type(settings.ingredients().update) is Adaptive
+    if adapts and not isinstance(settings.learning_rate, Schedule):
         usual = SEVERAL | {"pass_decay": _pass_decay(getattr(settings, "passes", 1))}
         changed |= {name: v for name, v in usual.items() if getattr(settings, name) is None}
     settings = replace(settings, **changed)
@@ -90,4 +111,6 @@ def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:
         "standardize": scaled or not takes_any_unit(one.loss),
         "max_live": learner.max_live,
     }
-    return found | {k: v for k, v in others.items() if v != default_of(LearnerSettings, k)}
+    if isinstance(one, LaneLearner):
+        others |= dict(zip(("choose_by", "tolerance", "keep"), one.choice, strict=True))
+    return found | {k: v for k, v in others.items() if v != default_of(RunSettings, k)}

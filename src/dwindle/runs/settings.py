@@ -11,8 +11,10 @@ from typing import Any
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import (
+    AUTO,
     FAMILIES,
     LearnerSettings,
+    changed,
     default_of,
     option,
     options_of,
@@ -102,10 +104,24 @@ class RunSettings(LearnerSettings):
     )
     keep: int | None = option(
         None,
-        "Keep only the N heaviest features in the model; of several classes, of each.",
+        "Keep at most N features, of several classes of each: the best gravity of those learned at "
+        "once that keeps no more, and of what it keeps the N heaviest.",
         kind=int,
         least=0,
         metavar="N",
+    )
+    choose_by: str = option(
+        AUTO,
+        "Of gravities learned at once, compare the AUC or the loss; auto is AUC for two classes.",
+        kind=str,
+        choices=(AUTO, "auc", "loss"),
+    )
+    tolerance: float | None = option(
+        None,
+        "Of gravities learned at once, choose the sparsest that is worse than the best by no more "
+        "than this: in AUC, or as a share of the loss.",
+        default_text="0.002 of AUC, 1 % of loss",
+        metavar="T",
     )
 
 
@@ -113,6 +129,7 @@ class RunSettings(LearnerSettings):
 class TrainSettings(RunSettings):
     """The settings of `train`."""
 
+    gravity: Any = changed(LearnerSettings, "gravity", AUTO)
     classes: Any = option(
         None,
         "All classes, separated by commas: needed if the beginning of the data lacks some.",
@@ -163,6 +180,7 @@ def complete(
         for family, known in FAMILIES.items()
     ]
     together.append(set(Schedule._fields))
+    next(each for each in together if "gravity" in each).add("sigmas")
     taken: dict[str, Any] = {}
     for name in {*options_of(LearnerSettings), *earlier}:
         group: set[str] = next((each for each in together if name in each), {name})

@@ -5,6 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dwindle.data.options import ReadOptions, kept_reading
+from dwindle.engine.lane_scores import Choice, Lane
+from dwindle.engine.lanes import LaneLearner
+from dwindle.engine.learner import Learner
+from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.model.classes import ClassModels
+from dwindle.model.model import Model
 from dwindle.runs.checkpoint import Reached
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures
@@ -49,9 +55,11 @@ class Summary:
     holdout_loss: float | None = None
     holdout_auc: float | None = None
     holdout_accuracy: float | None = None
+    frontier: list[Lane] = field(default_factory=list)  # of gravities learned at once
+    choice: Choice | None = None  # how one of them was chosen
 
 
-def summarized(run: Reached, kept: int, **measured: Any) -> Summary:
+def summarized(run: Reached, model: Model | ClassModels, **measured: Any) -> Summary:
     """Sum up a run that has made its passes; what only the caller can measure is ``measured``."""
     learner, progress, first, last, labels = (
         run.learner,
@@ -70,7 +78,7 @@ def summarized(run: Reached, kept: int, **measured: Any) -> Summary:
         feature_count=progress.feature_count,
         seen=learner.n_seen,
         peak_live=learner.peak_live,
-        kept=kept,
+        kept=len(model),
         loss=first.loss,
         best_constant_loss=constant,
         auc=first.auc,
@@ -85,6 +93,7 @@ def summarized(run: Reached, kept: int, **measured: Any) -> Summary:
         worse_than_constant=not progress.has_one_class and is_worse(last, run.best, constant),
         late_loss=first.late_loss,
         best_pass=run.best.number or None,
+        **_lanes(learner, model),
         **_later_figures(run),
         **measured,
     )
@@ -128,7 +137,31 @@ def metadata(run: Reached, reading: ReadOptions) -> dict[str, Any]:
         | ({} if weight == examples else {"importance": weight})
         | ({"class_weight": run.labels.weight} if run.labels.weight else {})
         | _later_figures(run)
+        | _frontier(run.learner)
     )
+
+
+def _frontier(learner: Learner | OneVsRest) -> dict[str, Any]:
+    """Describe gravities that were learned at once, by what they were compared and which is it."""
+    if not isinstance(learner, LaneLearner):
+        return {}
+    lanes = learner.frontier()
+    told = [{k: v for k, v in lane._asdict().items() if not math.isnan(v)} for lane in lanes]
+    chosen = next(lane.gravity for lane in lanes if lane.chosen)
+    metric = learner.scores.metric(learner.choice)
+    return {"sigmas": chosen, "chosen_by": metric, "frontier": told}
+
+
+def _lanes(learner: Learner | OneVsRest, model: Model | ClassModels) -> dict[str, Any]:
+    """Read what `_frontier` told: of the pass that the model is of."""
+    if not isinstance(learner, LaneLearner):
+        return {}
+    said = model.metadata
+    nothing = dict.fromkeys(Lane._fields, math.nan)
+    return {
+        "frontier": [Lane(**nothing | told) for told in said["frontier"]],
+        "choice": learner.choice._replace(metric=said["chosen_by"]),
+    }
 
 
 def _later_figures(run: Reached) -> dict[str, Any]:

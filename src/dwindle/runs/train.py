@@ -304,7 +304,7 @@ class _Run(checkpoint.Reached):
         compiling = seconds_compiling() - self._compiled
         return summarized(
             self,
-            len(model),
+            model,
             seconds=seconds,
             seconds_compiling=compiling,
             examples_per_second=rate(progress.examples - self._before, seconds - compiling),

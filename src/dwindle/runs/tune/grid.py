@@ -19,7 +19,7 @@ from dwindle.runs.progress import LabelCounts
 from dwindle.runs.settings import RunSettings
 
 RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
-RATES["adaptive"] = RATES["centred"] = (0.2, 0.6, 2.0, 6.0)
+RATES["auto"] = RATES["adaptive"] = RATES["centred"] = (0.2, 0.6, 2.0, 6.0)
 RATES["plain"] = RATES["averaged"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
 DECAYS = (0.5, 0.8)
 AVERAGING = frozenset({"averaged", "ftrl", "rda"})  # updates whose learning rates do not decay
