@@ -80,11 +80,6 @@ def option(default: Any, help_: str, **about: Any) -> Any:
     return field(default=default, metadata={"option": Option(help_, **about)})
 
 
-def changed(settings: Any, name: str, default: Any) -> Any:
-    """Declare a setting anew, with another default."""
-    return field(default=default, metadata={"option": options_of(settings)[name]})
-
-
 def options_of(settings: Any) -> dict[str, Option]:
     """List the options of a class of settings, in order."""
     found = ((each.name, each.metadata.get("option")) for each in fields(settings))

@@ -147,9 +147,7 @@ def _number_or(words: tuple[str, ...]) -> Callable[[str], Any]:
         try:
             return text if text in words else float(text)
         except ValueError:
-            raise SettingError(
-                f"expected a number or {' or '.join(words)}, got {text!r}"
-            ) from None
+            raise SettingError(f"expected a number or {' or '.join(words)}, got {text!r}") from None
 
     return number
 

@@ -31,7 +31,7 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
     settings = _decided(settings, loss)
     _, shrinkage, update, schedule = settings.ingredients()
     standardizes = settings.standardize and takes_any_unit(loss)
-    others = {
+    others: dict[str, Any] = {
         "intercept": settings.intercept,
         "normalize": settings.normalize,
         "max_live": settings.max_live,
@@ -105,7 +105,7 @@ def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:
     if isinstance(learner, OneVsRest):  # whose defaults are others
         found |= {name: getattr(one.schedule, name) for name in ("learning_rate", "pass_decay")}
         found |= {"beta": one.update.beta} if hasattr(one.update, "beta") else {}
-    others = {
+    others: dict[str, Any] = {
         "intercept": one.has_intercept,
         "normalize": one.normalize,
         "standardize": scaled or not takes_any_unit(one.loss),

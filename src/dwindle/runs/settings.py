@@ -14,7 +14,6 @@ from dwindle.algorithm.settings import (
     AUTO,
     FAMILIES,
     LearnerSettings,
-    changed,
     default_of,
     option,
     options_of,
@@ -129,7 +128,7 @@ class RunSettings(LearnerSettings):
 class TrainSettings(RunSettings):
     """The settings of `train`."""
 
-    gravity: Any = changed(LearnerSettings, "gravity", AUTO)
+    gravity: Any = field(default=AUTO, metadata={"option": options_of(LearnerSettings)["gravity"]})
     classes: Any = option(
         None,
         "All classes, separated by commas: needed if the beginning of the data lacks some.",
