@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dwindle.features.batch import Batch
     from dwindle.model.merge import merge
     from dwindle.model.model import Model
+    from dwindle.model.path import Path
     from dwindle.runs.convert import convert
     from dwindle.runs.evaluate import evaluate
     from dwindle.runs.explain import explain
@@ -72,6 +73,7 @@ _HOMES = {
     "model.checkpoint": ("Learner",),
     "model.merge": ("merge",),
     "model.model": ("Model",),
+    "model.path": ("Path",),
     "runs.convert": ("convert",),
     "runs.evaluate": ("evaluate",),
     "runs.explain": ("explain",),
@@ -106,6 +108,7 @@ __all__ = [
     "Model",
     "NoShrinkage",
     "Observer",
+    "Path",
     "Plain",
     "Poisson",
     "Quantile",

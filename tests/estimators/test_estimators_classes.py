@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import dwindle as dw
-from dwindle.model.classes import load_model
+from dwindle.model.loading import load_model
 from helpers.commands import dwindle
 
 TEXTS = ["free money now", "meeting at noon", "win free prize", "lunch meeting", "money prize"] * 20

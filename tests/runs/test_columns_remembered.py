@@ -9,7 +9,7 @@ import pytest
 from dwindle import TruncatedGradientClassifier, load
 from dwindle._base.errors import DataError
 from dwindle.data.formats import csv
-from dwindle.model.classes import load_model
+from dwindle.model.loading import load_model
 from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
 from dwindle.runs.predict import predict

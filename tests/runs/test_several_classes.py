@@ -8,7 +8,7 @@ import pytest
 
 import dwindle as dw
 from dwindle import Model
-from dwindle.model.classes import load_model
+from dwindle.model.loading import load_model
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle

@@ -6,7 +6,7 @@ import pytest
 
 from dwindle import DataError, SettingError
 from dwindle.data.options import ReadOptions
-from dwindle.model.classes import load_model
+from dwindle.model.loading import load_model
 from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings

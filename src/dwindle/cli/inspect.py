@@ -31,7 +31,7 @@ def command(model: str, *, top: int, as_json: bool) -> None:
     Example:
       dwindle inspect ads.parquet --top 10
     """
-    from dwindle.model.classes import load_model
+    from dwindle.model.loading import load_model
 
     found = load_model(model)
     if as_json:

@@ -191,12 +191,9 @@ class LaneScores:
             return 0
         metric = self.metric(rule)
         score = self.judged(metric) * (1.0 if metric == "auc" else -1.0)
-        score = np.nan_to_num(score, nan=-np.inf)
         if rule.keep is not None:
-            fits = kept <= rule.keep
-            if not fits.any():
-                return int(np.argmin(kept))
-            return int(np.argmax(np.where(fits, score, -np.inf)))
+            return best_within(rule.keep, kept, score)
+        score = np.nan_to_num(score, nan=-np.inf)
         best = int(np.argmax(score))
         slack = self._slack(metric, rule.tolerance, best)
         good = score >= score[best] - slack
@@ -238,6 +235,18 @@ class LaneScores:
 
 
 _ARRAYS = ("weight", "total", "products", "count")
+
+
+def best_within(keep: int, kept: NDArray[np.int64], score: NDArray[np.float64]) -> int:
+    """Return the lane of most ``score`` with at most ``keep`` features; the sparsest, if none has.
+
+    >>> best_within(10, np.array([90, 9, 3]), np.array([0.9, 0.8, 0.7]))
+    1
+    """
+    fits = kept <= keep
+    if not fits.any():
+        return int(np.argmin(kept))
+    return int(np.argmax(np.where(fits, np.nan_to_num(score, nan=-np.inf), -np.inf)))
 
 
 def auc(count: NDArray[np.float64]) -> float:

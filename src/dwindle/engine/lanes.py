@@ -155,10 +155,21 @@ class LaneLearner(Learner):
         self, lane: int | None = None
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the keys and weights of the features that a lane keeps: the chosen one's."""
-        key, rows = self._all_weights()
-        weight = rows[:, self.lane if lane is None else lane].astype(np.float64)
+        key, rows = self.weights_of_lanes()
+        weight = rows[:, self.lane if lane is None else lane]
         live = weight != 0.0
-        return key[live], weight[live] * self.label_scale.unit
+        return key[live], weight[live]
+
+    def weights_of_lanes(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Return the keys of all features in the table, and their weights: a column per lane."""
+        key, rows = self._all_weights()
+        return key, rows.astype(np.float64) * self.label_scale.unit
+
+    @property
+    def intercepts(self) -> NDArray[np.float64]:
+        """The weight of the constant 1 in each lane."""
+        nothing = np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty(0, np.float32)
+        return self._predicted_lanes(Batch(*nothing), self.has_intercept, normalize=False)[0]
 
     def _all_weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
         """Return the keys of all features in the table, and their weights in each lane."""

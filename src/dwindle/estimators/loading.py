@@ -5,7 +5,7 @@ from dwindle.data.labels import Labels
 from dwindle.estimators._learned import Path
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
-from dwindle.model.classes import load_model
+from dwindle.model.loading import load_model
 from dwindle.runs.build import settings_of_model
 
 

@@ -13,7 +13,7 @@ from dwindle.engine.explain import Explanation
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch, Features
-from dwindle.model.model import Model, load_models, save_models
+from dwindle.model.model import Model, save_models
 
 
 @dataclass(frozen=True)
@@ -103,17 +103,6 @@ def states_of(learner: Learner | OneVsRest) -> list[dict[str, Any]]:
     """Return the state of a learner, or that of the learner of each class."""
     members = [learner] if isinstance(learner, Learner) else learner.members
     return [each.state() for each in members]
-
-
-def load_model(path: str | os.PathLike[str]) -> Model | ClassModels:
-    """Read a model, or those of several classes, from a file."""
-    found = load_models(path)
-    return found[0] if len(found) == 1 else ClassModels(found)
-
-
-def opened(model: str | os.PathLike[str] | Model | ClassModels) -> Model | ClassModels:
-    """Return the model itself, or the one in this file."""
-    return model if isinstance(model, Model | ClassModels) else load_model(model)
 
 
 def class_log_probabilities(loss: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:

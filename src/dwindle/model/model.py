@@ -33,6 +33,7 @@ from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
 from dwindle.model.storage import numbers, read, texts, write
 
+KINDS = ("model", "classifier", "path")  # of files, which all have the columns of a model
 CELL = "cell_"  # begins the names of the columns of a learner's cells
 
 
@@ -62,17 +63,12 @@ class Model:
         """Make a model of a learner's live features; with ``keep``, of that many heaviest ones."""
         key, weight = learner.weight_of_keys()
         intercept = learner.intercept
-        if not (np.isfinite(weight).all() and np.isfinite(intercept)):
-            raise DivergedError(
-                "a weight is no longer finite: lower the learning rate or scale the features"
-            )
+        check_finite(weight, intercept)
         order = heaviest_first(key, weight)[:keep]
         names = learner.table.names.of(key[order])
-        settings, said = learner.settings(), dict(metadata or {})
-        if learner.label_scale.scaled:
-            said["label_moments"] = learner.label_scale.moments.tolist()
         features = key[order], weight[order], names, intercept
-        return cls(*features, settings, said, scale=_scales(learner, key[order]))
+        settings, said = learner.settings(), metadata_of(learner, metadata)
+        return cls(*features, settings, said, scale=scales_of(learner, key[order]))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_cells"}
@@ -225,7 +221,7 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the model to a file, replacing an earlier one once it is whole; return its size."""
         about = {"intercept": json_number(self.intercept), "settings": self.settings}
-        columns, state = _columns([self])
+        columns, state = _rows([self])
         return write(path, "model", columns, about | {"metadata": self.metadata} | state)
 
     @classmethod
@@ -260,15 +256,31 @@ def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDAr
     return order
 
 
-def _scales(learner: Learner, key: NDArray[np.uint64]) -> NDArray[np.float32] | None:
-    """Return the largest value seen of each feature, if the update knows it and not all are 1."""
+def check_finite(weight: NDArray[np.float64], intercept: Any) -> None:
+    """Refuse weights of a learner that went astray."""
+    if not (np.isfinite(weight).all() and np.isfinite(intercept).all()):
+        raise DivergedError(
+            "a weight is no longer finite: lower the learning rate or scale the features"
+        )
+
+
+def metadata_of(learner: Learner, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the caller's metadata, with the moments of labels that were scaled."""
+    if not learner.label_scale.scaled:
+        return dict(metadata or {})
+    return dict(metadata or {}) | {"label_moments": learner.label_scale.moments.tolist()}
+
+
+def scales_of(learner: Learner, key: NDArray[np.uint64]) -> NDArray[np.float32] | None:
+    """Return the unit of each feature, if the update knows it and not all are 1."""
     cells = learner.table.cells
-    if "scale" not in cells.dtype.names:
+    name = next((each for each in ("scale", "unit") if each in cells.dtype.names), None)
+    if name is None:
         return None
     by_key = np.argsort(cells["key"])
     place = by_key[np.searchsorted(cells["key"], key + np.uint64(1), sorter=by_key)]
-    scale: NDArray[np.float32] = cells["scale"][place]
-    return None if (scale == 1.0).all() else scale
+    scale: NDArray[np.float32] = cells[name][place]
+    return None if (scale == 1.0).all() or not scale.any() else scale
 
 
 def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
@@ -276,22 +288,31 @@ def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
 
     The first model's metadata names the classes.
     """
+    return write(path, "classifier", *contents(models))
+
+
+def contents(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns and the metadata of a file of models; one model has no column ``class``.
+
+    Models of several classes stand one below the other, in ``rows`` of the table.
+    """
     first = models[0]
-    columns, state = _columns(models)
-    n_rows = state.get("rows", [len(model) for model in models])
-    classes = Text.of([str(each) for each in first.metadata["classes"]])
-    class_of_row = np.repeat(np.arange(len(models)), n_rows)
-    about = {
+    columns, state = _rows(models)
+    about: dict[str, Any] = {
         "intercept": [json_number(model.intercept) for model in models],
         "kept": [len(model) for model in models],
         "settings": first.settings,
         "metadata": first.metadata,
     }
-    columns = {"class": Text(*classes.spelled(class_of_row))} | columns
-    return write(path, "classifier", columns, about | state)
+    about |= state
+    if len(models) > 1:
+        classes = Text.of([str(each) for each in first.metadata["classes"]])
+        class_of_row = np.repeat(np.arange(len(models)), about.get("rows", about["kept"]))
+        columns = {"class": Text(*classes.spelled(class_of_row))} | columns
+    return columns, about
 
 
-def _columns(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _rows(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns of models, one below the other, and what is to be said of their states."""
     if any(model.state is None for model in models):
         columns: dict[str, Any] = dict(
@@ -332,14 +353,15 @@ def _kept_first(cells: NDArray[np.uint64], kept: NDArray[np.uint64]) -> NDArray[
 
 
 def load_models(path: str | os.PathLike[str]) -> list[Model]:
-    """Read a file's model, or the model of each class if it has several."""
-    return _models(*read(path, "model", "classifier"))
+    """Read a file's model, or the model of each class if it has several; of a path, the chosen."""
+    return models_in(*read(path, *KINDS))
 
 
-def _models(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
+def models_in(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
+    """Return the models of a file that was read."""
     key, weight, names = numbers(table["id"]), numbers(table["weight"]), names_in(table)
     made_with = about["settings"], _counted_once(about["metadata"])
-    intercepts = about["intercept"] if about["kind"] == "classifier" else [about["intercept"]]
+    intercepts = [about["intercept"]] if about["kind"] == "model" else about["intercept"]
     kept = about.get("kept", [len(key)])
     rows = about.get("rows", kept)
     states = about.get("state", [None] * len(kept))

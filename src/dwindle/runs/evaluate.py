@@ -12,7 +12,8 @@ from dwindle.algorithm.losses import is_classification
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.engine.validation import check_labels
-from dwindle.model.classes import ClassModels, opened
+from dwindle.model.classes import ClassModels
+from dwindle.model.loading import opened
 from dwindle.model.model import Model
 from dwindle.runs import class_metrics, metrics
 from dwindle.runs.observer import Observer

@@ -8,7 +8,8 @@ from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import has_probabilities, is_classification
 from dwindle.data.options import ReadOptions
 from dwindle.engine.explain import Explanation
-from dwindle.model.classes import ClassModels, load_model
+from dwindle.model.classes import ClassModels
+from dwindle.model.loading import load_model
 from dwindle.model.model import Model
 from dwindle.runs.observer import Observer
 from dwindle.runs.predict import Scores, conversion, predicted, to_predict

@@ -17,7 +17,8 @@ from dwindle.data.options import ReadOptions, as_before, kinds_for
 from dwindle.data.sources import Position, size, sources
 from dwindle.data.stream import read
 from dwindle.features.names import shown
-from dwindle.model.classes import ClassModels, class_log_probabilities, opened
+from dwindle.model.classes import ClassModels, class_log_probabilities
+from dwindle.model.loading import opened
 from dwindle.model.model import Model
 from dwindle.runs.metrics import HALF, check_threshold, is_positive
 from dwindle.runs.observer import Observer

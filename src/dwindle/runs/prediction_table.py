@@ -17,7 +17,8 @@ from dwindle.data.formats.block import spelled_label
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.features.batch import Batch
-from dwindle.model.classes import ClassModels, load_model
+from dwindle.model.classes import ClassModels
+from dwindle.model.loading import load_model
 from dwindle.model.model import Model
 from dwindle.runs.metrics import HALF
 from dwindle.runs.observer import Observer

@@ -21,7 +21,8 @@ from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.jit.compile import seconds_compiling
-from dwindle.model.classes import ClassModels, load_model, model_of, states_of
+from dwindle.model.classes import ClassModels, model_of, states_of
+from dwindle.model.loading import load_model
 from dwindle.model.model import Model
 from dwindle.runs import checkpoint
 from dwindle.runs.build import make_learners
