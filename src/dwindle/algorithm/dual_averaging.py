@@ -121,3 +121,14 @@ class RDA(FTRL):
     def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
         """Refuse settings that RDA has no use for."""
         _check("RDA", self.beta, shrinkage)
+
+
+class CentredFTRL(FTRL):
+    """`FTRL` for columns far from zero: features that every example has are taken from their mean.
+
+    It is for several gravities at once: see `engine.lane_updates.LaneCentredFTRL`.
+    """
+
+    def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
+        """Refuse a single gravity."""
+        raise SettingError(f"CentredFTRL is for several gravities at once, got {shrinkage}")

@@ -12,14 +12,19 @@ from dwindle.engine.lane_updates import (
     LAST_32,
     absence,
     add_slope,
+    along,
+    centring,
     in_units,
     is_held,
     lane_weights,
     lengthens,
+    mean_of,
+    note_mean,
     note_value,
     settle_lanes,
     share_of,
     step_lanes,
+    uncentre,
     worth_of,
 )
 from dwindle.jit.compile import helper, kernel, teach
@@ -28,21 +33,93 @@ from dwindle.jit.vectors import plus, row, set_row, times
 
 teach(settle_lanes, share_of, lane_weights, step_lanes, lengthens, in_units)
 teach(note_value, add_slope, is_held, absence, worth_of)
+teach(centring, note_mean, along, mean_of, uncentre)
 
 FORGET = 0.999  # by which errors are discounted at each example, to say which lane is best so far
-NOISE, ROOT, WAITING, CLOCK = range(4)  # elements of ``state``; WAITING is for the next pull
+# Elements of ``state``; WAITING is for the next pull, NOTED the importance of all examples.
+NOISE, ROOT, WAITING, CLOCK, NOTED = range(5)
+
+
+@helper
+def find(cells: Any, shift: Any, mark: Any) -> Any:
+    """Return where the cell of this mark is, or the empty one where it would be."""
+    mask = uint64(len(cells) - 1)
+    j = (mark * GOLDEN) >> shift
+    while cells[j].key != mark and cells[j].key != 0:
+        j = (j + ONE) & mask
+    return j
+
+
+@helper
+def total(centred: Any) -> Any:
+    """Add up the marks of the features that are centred: their total tells if each is there."""
+    found = uint64(0)
+    for c in range(len(centred)):
+        found += centred[c]
+    return found
+
+
+@helper
+def uncentre_missing(
+    n: int, centred: Any, cells: Any, shift: Any, slots: Any, gravity: Any, clock: float,
+    bias: Any, bias_share: float, update: Any,
+) -> None:  # fmt: skip
+    """Stop centring features that are not, just once, in the example, whose n slots are given."""
+    for c in range(len(centred)):
+        if centred[c] == 0:
+            continue
+        j = find(cells, shift, centred[c])
+        times_there = 0
+        for k in range(n):
+            times_there += slots[k] == j
+        m = mean_of(update, cells[j])
+        if m != 0.0 and times_there == 1:
+            continue
+        if m != 0.0:
+            uncentre(update, cells[j])
+            w = lane_weights(update, cells[j], gravity, clock, share_of(update, cells[j]))
+            set_row(bias, "lane", plus(row(bias, "lane"), times(w, -m / bias_share)))
+        centred[c] = 0
+
+
+@helper
+def missing(
+    first: Any, last: Any, key: Any, centred: Any, cells: Any, shift: Any, gravity: Any,
+    clock: float, update: Any,
+) -> Any:  # fmt: skip
+    """Sum weight times mean, in each lane, over features that are centred and not there.
+
+    Those there more than once are counted down for each time but one.
+    """
+    p = times(gravity, 0.0)
+    for c in range(len(centred)):
+        j = find(cells, shift, centred[c])
+        m = mean_of(update, cells[j])
+        if centred[c] == 0 or m == 0.0:
+            continue
+        times_there = 0
+        for k in range(first, last):
+            times_there += uint64(key[k]) + ONE == centred[c]
+        if times_there != 1:
+            w = lane_weights(update, cells[j], gravity, clock, share_of(update, cells[j]))
+            p = plus(p, times(w, m * (1.0 - times_there)))
+    return p
 
 
 @helper
 def score_lanes(
     first: Any, last: Any, key: Any, x: Any, cells: Any, shift: Any, clock: float, lanes: Any,
-    update: Any,
+    update: Any, centred: Any,
 ) -> Any:  # fmt: skip
-    """Sum weights times value over the features from ``first`` to ``last``, in each lane."""
+    """Sum weights times value over the features from ``first`` to ``last``, in each lane.
+
+    If the update centres, it is the sum less that of weights times mean over all of ``centred``.
+    """
     mask = uint64(len(cells) - 1)
     end = uint64(len(key))
     gravity = row(lanes[0], "gravity")
     p = times(gravity, 0.0)
+    absent = total(centred)
     for k in range(first, last):
         if k + AHEAD < end:
             prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
@@ -52,7 +129,14 @@ def score_lanes(
             j = (j + ONE) & mask
         if cells[j].key == mark:
             share = share_of(update, cells[j])
-            p = plus(p, times(lane_weights(update, cells[j], gravity, clock, share), x[k]))
+            xk = x[k]
+            if centring(update) and len(centred) > 0:
+                xk = along(update, cells[j], xk)
+                absent -= mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
+            p = plus(p, times(lane_weights(update, cells[j], gravity, clock, share), xk))
+    if centring(update) and absent != 0:
+        lacking = missing(first, last, key, centred, cells, shift, gravity, clock, update)
+        p = plus(p, times(lacking, -1.0))
     return p
 
 
@@ -78,6 +162,7 @@ def learn(
     state: Any,
     error: Any,
     best: Any,
+    centred: Any,
     constant: float,
     normalize: bool,
     loss: Any,
@@ -95,7 +180,8 @@ def learn(
     ``lanes[0]`` has what lanes share, and ``rows[i]``, whose numbers ``predicted[i]`` shows, gets
     the predictions of all lanes; ``prediction[i]`` is that of the lane that was best before.
     ``slopes`` shows ``lanes[0].slope``. The clock is that of the noise, in ``state``, or, if not
-    ``by_noise``, ``pulled``. Else as `kernels.learn`.
+    ``by_noise``, ``pulled``. ``centred`` lists the keys plus one of the features that are centred,
+    if the update centres, or 0; there is room for the first example's. Else as `kernels.learn`.
     """
     mask = uint64(len(cells) - 1)
     shift = home_shift(len(cells))
@@ -105,6 +191,7 @@ def learn(
     none = times(gravity, 0.0)
     n_lanes = len(slopes)
     n_fresh = 0
+    expected = total(centred)
     for i in range(first, len(label)):
         begin, stop = uint64(start[i]), uint64(start[i + 1])
         n = start[i + 1] - start[i]
@@ -114,7 +201,7 @@ def learn(
             clock = state[CLOCK] if by_noise else pulled[at]
             share = share_of(update, bias[0])
             p = times(lane_weights(update, bias[0], none, clock, share), one)
-            scored = score_lanes(begin, stop, key, x, cells, shift, clock, lanes, update)
+            scored = score_lanes(begin, stop, key, x, cells, shift, clock, lanes, update, centred)
             set_row(rows[i], "lane", plus(p, times(scored, spread)))
             for a in range(n_lanes):
                 predicted[i, a] += base[i]
@@ -127,6 +214,8 @@ def learn(
         bias_share = share_of(update, bias[0])
         p = times(lane_weights(update, bias[0], none, clock, bias_share), one)
         length = 1.0
+        is_first, present = state[NOTED] == 0.0, uint64(0)
+        state[NOTED] += importance[i]
         for k in range(begin, stop):
             if k + AHEAD < end:
                 prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
@@ -141,6 +230,12 @@ def learn(
                 j = (j + ONE) & mask
             slots[k - begin] = j
             xk = x[k] * spread
+            if centring(update):
+                note_mean(update, cells[j], xk, importance[i] / state[NOTED], is_first)
+                xk = along(update, cells[j], xk)
+                present += mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
+                if is_first:
+                    centred[k - begin] = mark
             settle_lanes(update, cells[j], gravity, clock, xk)
             share = share_of(update, cells[j])
             shares[k - begin] = share
@@ -148,6 +243,14 @@ def learn(
             p = plus(p, times(lane_weights(update, cells[j], gravity, clock, share), xk))
             part = np.float64(in_units(update, cells[j], xk))
             length += part * part
+        if centring(update):
+            if is_first or present != expected:
+                uncentre_missing(
+                    n, centred, cells, shift, slots, gravity, clock, bias[0], bias_share, update
+                )
+                expected = total(centred)
+                for k in range(n):
+                    shares[k] = share_of(update, cells[slots[k]])
         set_row(rows[i], "lane", p)
         prediction[i] = base[i] + np.float64(predicted[i, best[0]])
         steepest, least = 0.0, 0
@@ -172,9 +275,10 @@ def learn(
             if constant > 0.0:
                 step_lanes(update, bias[0], none, clock, bias_share, pace, s_row, of_best, one)
             for k in range(begin, stop):
+                cell = cells[slots[k - begin]]
                 step_lanes(
-                    update, cells[slots[k - begin]], gravity, clock, shares[k - begin],
-                    pace, s_row, of_best, x[k] * spread,
+                    update, cell, gravity, clock, shares[k - begin],
+                    pace, s_row, of_best, along(update, cell, x[k] * spread),
                 )  # fmt: skip
             state[NOISE] += of_best / span * (of_best / span)
             root = math.sqrt(state[NOISE])
@@ -196,26 +300,54 @@ def predict(
     cells: Any,
     bias: Any,
     lanes: Any,
+    centred: Any,
     constant: float,
     normalize: bool,
     update: Any,
     rows: Any,
     predicted: Any,
 ) -> None:
-    """Predict each example by the present weights of all lanes; changes nothing else."""
+    """Predict each example by the present weights of all lanes; changes nothing else.
+
+    ``centred`` is to be empty if there is no ``constant`` to make up for means.
+    """
     shift = home_shift(len(cells))
     none = times(row(lanes[0], "gravity"), 0.0)
     share = share_of(update, bias[0])
     intercept = times(lane_weights(update, bias[0], none, clock, share), constant)
     for i in range(len(rows)):
         p = score_lanes(
-            uint64(start[i]), uint64(start[i + 1]), key, x, cells, shift, clock, lanes, update
+            *(uint64(start[i]), uint64(start[i + 1]), key, x, cells, shift, clock, lanes, update),
+            centred,
         )
         n = start[i + 1] - start[i]
         spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if normalize else 1.0
         set_row(rows[i], "lane", times(plus(p, intercept), spread))
         for a in range(predicted.shape[1]):
             predicted[i, a] += base[i]
+
+
+@kernel
+def levels(
+    clock: float, cells: Any, bias: Any, lanes: Any, centred: Any, update: Any, rows: Any, lane: Any
+) -> Any:
+    """Return the intercept of each lane; ``rows``, whose numbers ``lane`` shows, are scratch."""
+    gravity = row(lanes[0], "gravity")
+    shift = home_shift(len(cells))
+    share = share_of(update, bias[0])
+    set_row(rows[0], "lane", lane_weights(update, bias[0], times(gravity, 0.0), clock, share))
+    found = np.empty(lane.shape[1])
+    for a in range(len(found)):
+        found[a] = lane[0, a]
+    for c in range(len(centred)):
+        cell = cells[find(cells, shift, centred[c])]
+        m = mean_of(update, cell)
+        if m != 0.0:
+            w = lane_weights(update, cell, gravity, clock, share_of(update, cell))
+            set_row(rows[0], "lane", w)
+            for a in range(len(found)):
+                found[a] -= np.float64(lane[0, a]) * m
+    return found
 
 
 @kernel

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle._base.dispatch import by_class, by_class_or_default
+from dwindle.algorithm.updates import ROUNDING
 from dwindle.jit.vectors import plus, row, set_row, some, times, truncated, within
 
 OFTEN = 10  # the most times seen that count in what a feature is worth
@@ -46,13 +47,13 @@ class SweepView(NamedTuple):
     forgets: bool
 
 
-def lane_cell(n_lanes: int) -> np.dtype[np.void]:
+def lane_cell(n_lanes: int, own: str = "settled") -> np.dtype[np.void]:
     """Return the layout of a cell: 32 bytes that the lanes share, and the lanes.
 
     ``root`` is that of n, ``seen`` the number of values that ``unit`` is of, and ``last`` the step
-    at which there was one.
+    at which there was one. ``own`` is for the update.
     """
-    shared = [("key", "u8"), ("settled", "f8"), ("root", "f4"), ("unit", "f4")]
+    shared = [("key", "u8"), (own, "f8"), ("root", "f4"), ("unit", "f4")]
     return np.dtype([*shared, ("seen", "u4"), ("last", "u4"), ("lane", "f4", (n_lanes,))])
 
 
@@ -116,6 +117,34 @@ def note_value(update: Any, cell: Any, x: float) -> None:  # noqa: ARG001
                 / np.float64(np.float32(cell.seen))
             )
             cell.unit = math.sqrt(np.float64(np.float32(m + more)))
+
+
+@by_class_or_default
+def centring(update: Any) -> bool:  # noqa: ARG001
+    """Whether features that every example has are taken by their distance from their mean."""
+    return False
+
+
+@by_class_or_default
+def note_mean(update: Any, cell: Any, x: float, part: float, first: bool) -> None:
+    """Move the mean by ``part`` of the way to x, if the feature has one or this is the first."""
+
+
+@by_class_or_default
+def along(update: Any, cell: Any, x: float) -> Any:  # noqa: ARG001
+    """Return x, or its distance from the mean if the feature has one."""
+    return x
+
+
+@by_class_or_default
+def mean_of(update: Any, cell: Any) -> float:  # noqa: ARG001
+    """Return the mean by which the feature is centred; 0 if it is not."""
+    return 0.0
+
+
+@by_class_or_default
+def uncentre(update: Any, cell: Any) -> None:
+    """Take the feature as it is from now on, as if it had always been; keep w times its unit."""
 
 
 @by_class_or_default
@@ -197,6 +226,59 @@ class LaneRDA(LaneFTRL):
     ) -> None:  # fmt: skip
         add_slope(self, cell, shared, x)
         set_row(cell, "lane", plus(row(cell, "lane"), times(slope, -pace * x)))
+
+
+class LaneCentredFTRL(LaneFTRL):
+    """`LaneFTRL` for columns far from zero: features that every example has are centred.
+
+    With m their mean of the examples so far, by importance, and b the intercept,
+
+        p = b + sum of w (x - m),
+
+    and x - m stands for x in all formulas, also in that of u. The model is a plain one: its
+    intercept is b - sum of w m. Means are taken before the prediction, as units are.
+
+    A feature that an example has not, or twice, is learned as it is from then on. Its unit becomes
+    that of x itself, the root of u^2 + m^2; z and sqrt(n) grow by the same factor, so that w u
+    stays, and b becomes b - w m, so that the prediction at the mean stays.
+
+    ``mean`` is 0 for a feature that is not centred. There are never more that are than the features
+    of the first example.
+    """
+
+    def cell(self) -> np.dtype[np.void]:
+        """Return the layout of a cell."""
+        return lane_cell(self.n_lanes, "mean")
+
+    def centring(self) -> bool:
+        return True
+
+    def mean_of(self, cell: Any) -> Any:
+        return cell.mean
+
+    def note_mean(self, cell: Any, x: float, part: float, first: bool) -> None:
+        if first or cell.mean != 0.0:
+            mean = cell.mean + part * (x - cell.mean)
+            cell.mean = mean if mean != 0.0 else SMALLEST
+            if cell.seen == 0:
+                cell.unit = 1.0  # until there is a distance
+
+    def along(self, cell: Any, x: float) -> float:
+        apart = x - cell.mean
+        return apart if abs(apart) > ROUNDING * abs(x) else 0.0
+
+    def uncentre(self, cell: Any) -> None:
+        if cell.seen > 0:
+            u = np.float64(cell.unit)
+            larger = np.float64(np.float32(min(math.sqrt(u * u + cell.mean * cell.mean), LARGEST)))
+            cell.unit = larger
+            cell.root *= larger / u
+            set_row(cell, "lane", times(row(cell, "lane"), larger / u))
+        cell.mean = 0.0
+
+    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: float) -> None:
+        if x != 0.0 or cell.mean == 0.0:  # at its mean, a value tells nothing of the unit
+            note_value(self, cell, x)
 
 
 class LaneAdaptive(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import exact
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.dual_averaging import FTRL, RDA
+from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import MOST_LANES, Sigmas, check_shrinkage
@@ -22,10 +22,12 @@ from dwindle.engine.lane_scores import Choice, Lane, LaneScores
 from dwindle.engine.lane_updates import (
     LANES,
     LaneAdaptive,
+    LaneCentredFTRL,
     LaneFTRL,
     LanePlain,
     LaneRDA,
     SweepView,
+    centring,
     lane_record,
 )
 from dwindle.engine.learner import Learner, base_of
@@ -35,7 +37,7 @@ from dwindle.engine.validation import check_loss
 from dwindle.features.batch import Batch, Features
 
 FORGETS = 2**20  # cells of a table from which on features that no gravity holds may be forgotten
-_DUAL = {FTRL: LaneFTRL, RDA: LaneRDA}
+_DUAL = {FTRL: LaneFTRL, RDA: LaneRDA, CentredFTRL: LaneCentredFTRL}
 
 
 class LaneTime(NamedTuple):
@@ -102,14 +104,17 @@ class LaneLearner(Learner):
         self.choice = choice
         self.n_lanes = len(self.shrinkage.values)
         self._lane_update = _in_lanes(self.update, self.shrinkage)
+        if centring(self._lane_update) and (normalize or not intercept):
+            raise SettingError(f"{self.update} needs an intercept, and no normalize")
         self.has_intercept, self.normalize, self.max_live = intercept, normalize, max_live
         self.label_scale = LabelScale(scaled=scale_labels, centred=intercept and not normalize)
         width = self._lane_update.n_lanes
         self._lanes = np.zeros(1, lane_record(width))
         self._lanes["gravity"][0, : self.n_lanes] = self.shrinkage.values
-        self._state = np.zeros(4)
+        self._state = np.zeros(5)
         self._error = np.zeros(self.n_lanes)
         self._best = np.zeros(1, np.int64)
+        self._centred = np.zeros(0, np.uint64)  # keys, plus one, of the features that are centred
         self.clock = Clock(self.schedule, self.shrinkage, counts_moments=False)
         self._time = LaneTime(self.clock, self._state, self.shrinkage.by_noise)
         view = self._view(forgets=False)
@@ -150,6 +155,22 @@ class LaneLearner(Learner):
             Lane(*figures, k == self.lane)
             for k, figures in enumerate(zip(self.shrinkage.values, *columns, strict=True))
         ]
+
+    @property
+    def intercept(self) -> float:
+        """The weight of the constant 1; never shrunk."""
+        return float(self.intercepts()[self.lane])
+
+    def intercepts(self) -> NDArray[np.float64]:
+        """Return the intercept of each lane."""
+        if not self.has_intercept:
+            return np.zeros(self.n_lanes)
+        rows = np.empty(1, self._rows)
+        found = lane_kernels.levels(
+            *(self._time.size, self.table.cells, self.bias, self._lanes, self._centred),
+            *(self._lane_update, rows, rows["lane"]),
+        )
+        return self.label_scale.mean + self.label_scale.unit * found[: self.n_lanes]
 
     def weight_of_keys(
         self, lane: int | None = None
@@ -192,16 +213,20 @@ class LaneLearner(Learner):
     ) -> int:
         """Learn from example i on, until the kernel needs more room; return the next example."""
         clock, table, first = self.clock, self.table, i
+        if centring(self._lane_update) and not self._state[lane_kernels.NOTED]:
+            self._centred = np.zeros(len(slots), np.uint64)
         rows = np.empty(batch.n_examples, self._rows)
         predicted = rows["lane"]
         i, clock.at, n_fresh = lane_kernels.learn(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, self.shrinkage.by_noise),
             *(self.shrinkage.truncate_every, table.cells, table.room, self.bias, self._lanes),
-            *(self._state, self._error, self._best, float(self.has_intercept), self.normalize),
+            *(self._state, self._error, self._best, self._centred),
+            *(float(self.has_intercept), self.normalize),
             *(self.loss, self._lane_update, slots, np.empty(len(slots), np.float32)),
             *(self._lanes["slope"][0, : self.n_lanes], fresh, rows, predicted, prediction),
         )
+        self._centred = self._centred[self._centred != 0]
         table.enter(batch, fresh[:n_fresh])
         self.scores.add(predicted[first:i], label[first:i], importance[first:i])
         if i < batch.n_examples:
@@ -248,7 +273,8 @@ class LaneLearner(Learner):
         scale, base = self.label_scale, base_of(batch)
         lane_kernels.predict(
             *(batch.start, batch.key, batch.x, np.zeros_like(base) if scale.scaled else base),
-            *(self._time.size, self.table.cells, self.bias, self._lanes, float(constant)),
+            *(self._time.size, self.table.cells, self.bias, self._lanes),
+            *(self._centred if constant else np.zeros(0, np.uint64), float(constant)),
             *(normalize, self._lane_update, rows, rows["lane"]),
         )
         found = rows["lane"][:, : self.n_lanes].astype(np.float64)
@@ -281,6 +307,7 @@ class LaneLearner(Learner):
                 "state": self._state.tolist(),
                 "error": self._error.tolist(),
                 "best": self.best_so_far,
+                "centred": self._centred.tolist(),
                 "scores": self.scores.state(),
             }
         }
@@ -299,6 +326,7 @@ class LaneLearner(Learner):
     def _restore_lanes(self, lanes: Mapping[str, Any]) -> None:
         self._state[:], self._error[:] = lanes["state"], lanes["error"]
         self._best[0] = lanes["best"]
+        self._centred = np.array(lanes["centred"], np.uint64)
         self.scores.restore(lanes["scores"])
 
     def cooldown(self, n_steps: int = 1) -> None:
@@ -309,7 +337,7 @@ class LaneLearner(Learner):
         if not self.shrinkage.by_noise:
             super().cooldown(n_steps)
         elif type(self.update) not in _DUAL and self.n_steps:
-            noise, root, _, _ = self._state.tolist()
+            noise, root, *_ = self._state.tolist()
             noise *= 1.0 + n_steps / self.n_steps
             rate = self.clock.rate.item(min(self.clock.at, len(self.clock.rate) - 1))
             self._state[lane_kernels.CLOCK] += rate * (math.sqrt(noise) - root)
