@@ -291,7 +291,7 @@ def averaged(examples, rates, slope, gravity, beta, *, proximal, l2=0.0):
 class LaneFTRL:
     """Beyond the paper: FTRL-Proximal for several gravities; ``v`` of a lane is z."""
 
-    averages, proximal, lengthens = True, True, True
+    averages, proximal, lengthens, centres = True, True, True, False
 
     def __init__(self, beta=0.2, theta=math.inf):
         self.beta, self.theta = beta, theta
@@ -309,6 +309,12 @@ class LaneRDA(LaneFTRL):
     """Beyond the paper: dual averaging for several gravities; ``v`` of a lane is z."""
 
     proximal = False
+
+
+class LaneCentredFTRL(LaneFTRL):
+    """Beyond the paper: `LaneFTRL` with x - m for x, m being the mean of a feature never absent."""
+
+    centres = True
 
 
 class LaneAdaptive(LaneFTRL):
@@ -333,11 +339,29 @@ class LanePlain(LaneAdaptive):
 
 
 class _Shared:
-    """What all lanes know of a feature: n, and the root mean square of its values."""
+    """What all lanes know of a feature: n, the root mean square of its values, and their mean.
+
+    The mean is None if the feature is not centred.
+    """
 
     def __init__(self, n_lanes):
         self.n, self.squares, self.seen = 0.0, 0.0, 0
+        self.mean = None
         self.v = [0.0] * n_lanes
+
+    def note_mean(self, x, part, is_first):
+        if is_first or self.mean is not None:
+            self.mean = x if is_first else self.mean + part * (x - self.mean)
+
+    def apart(self, x):
+        return x if self.mean is None else distance(x, self.mean)
+
+    def uncentre(self):
+        """Take x as it is from now on: in its own unit, to which z and n are brought."""
+        before, mean, self.mean = self.unit, self.mean, None
+        self.squares += self.seen * mean**2
+        self.n *= (self.unit / before) ** 2
+        self.v = [z * (self.unit / before) for z in self.v]
 
     @property
     def unit(self):
@@ -362,8 +386,12 @@ def lanes(
     of the lane which was best before. The best lane's slope is the one that all lanes take for n
     and for the noise. The clock is that of the noise, or the paper's: the sum of the rates, K times
     the rate at every K-th step.
+
+    If the update centres, the features of the first example have means until they are not once in
+    one; the intercept makes up for them: in predictions by x - m, and in the weights.
     """
     known = {}
+    noted = 0.0
     error = [0.0] * len(gravities)
     best, step, clock, waiting, noise = 0, 0, 0.0, 0.0, 0.0
 
@@ -389,9 +417,29 @@ def lanes(
             for z, c in zip(feature.v, gravities, strict=True)
         ]
 
+    def model():
+        found = {name: weights(name) for name in known}
+        for name, feature in known.items():
+            if feature.mean is not None:
+                add(found[INTERCEPT], found[name], -feature.mean)
+        return found
+
+    def add(total, row, x):
+        total[:] = [t + w * x for t, w in zip(total, row, strict=True)]
+
     def sums(entries):
-        found = [[w * x for w in weights(name)] for name, x in entries if name in known]
-        return [sum(lane) for lane in zip(*found, strict=True)] or [0.0] * len(gravities)
+        found, total = model(), [0.0] * len(gravities)
+        for name, x in entries:
+            if name in found:
+                add(total, found[name], x)
+        return total
+
+    def uncentre(entries):
+        for name in [name for name, feature in known.items() if feature.mean is not None]:
+            if sum(name == each for each, _ in entries) != 1:
+                mean, bias = known[name].mean, known[INTERCEPT]
+                known[name].uncentre()
+                add(bias.v, weights(name), -mean * update.divisor(bias.unit, bias.n))
 
     for features, label, importance in examples:
         entries = [*features, (INTERCEPT, 1.0)] if intercept else list(features)
@@ -399,26 +447,31 @@ def lanes(
             entries = [(name, x / math.sqrt(len(entries))) for name, x in entries]
         if importance == 0:  # predicted, and that is all
             predictions = sums(entries)
-            yield predictions[best], predictions, {name: weights(name) for name in known}
+            yield predictions[best], predictions, model()
             continue
         rate = rates[step]
         step += 1
+        noted += importance
         if not by_noise and step % every == 0:
             clock = advance(every * rate)
         predictions, squared, divisors = [0.0] * len(gravities), 1.0, []
         for name, x in entries:  # step 3; a name that comes twice counts twice
             feature = known.setdefault(name, _Shared(len(gravities)))
             if name is not INTERCEPT:
+                if update.centres:
+                    feature.note_mean(x, importance / noted, step == 1)
+                x = feature.apart(x)
                 before = feature.unit
                 feature.squares += x * x
-                feature.seen += 1
+                feature.seen += x != 0 or feature.mean is None
                 if update.lengthens and not update.averages and feature.seen > 1:
                     feature.v = [w * (before / feature.unit) for w in feature.v]
                 squared += (x / feature.unit) ** 2 if update.lengthens else 0.0
             divisors.append(update.divisor(feature.unit, feature.n))
-            predictions = [
-                p + w * x for p, w in zip(predictions, weights(name, divisors[-1]), strict=True)
-            ]
+            add(predictions, weights(name, divisors[-1]), x)
+        if update.centres:
+            uncentre(entries)
+            divisors = [update.divisor(known[name].unit, known[name].n) for name, _ in entries]
         prediction = predictions[best]
         slopes = [importance * slope(p, label) for p in predictions]  # step 4
         error = [0.999 * e + s * s for e, s in zip(error, slopes, strict=True)]
@@ -426,6 +479,7 @@ def lanes(
         pace = rate / math.sqrt(squared)
         for (name, x), divisor in zip(entries, divisors, strict=True):  # step 5
             feature, w = known[name], weights(name, divisor)
+            x = feature.apart(x)
             root = math.sqrt(feature.n)
             feature.n += (slopes[best] * x) ** 2
             more = (math.sqrt(feature.n) - root) * feature.unit if update.proximal else 0.0
@@ -440,4 +494,4 @@ def lanes(
             if by_noise:
                 clock = advance(waiting)
             waiting = 0.0
-        yield prediction, predictions, {name: weights(name) for name in known}
+        yield prediction, predictions, model()
