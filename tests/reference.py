@@ -455,12 +455,12 @@ def lanes(
         if not by_noise and step % every == 0:
             clock = advance(every * rate)
         predictions, squared, divisors = [0.0] * len(gravities), 1.0, []
-        for name, x in entries:  # step 3; a name that comes twice counts twice
+        for name, value in entries:  # step 3; a name that comes twice counts twice
             feature = known.setdefault(name, _Shared(len(gravities)))
+            if update.centres and name is not INTERCEPT:
+                feature.note_mean(value, importance / noted, step == 1)
+            x = feature.apart(value)
             if name is not INTERCEPT:
-                if update.centres:
-                    feature.note_mean(x, importance / noted, step == 1)
-                x = feature.apart(x)
                 before = feature.unit
                 feature.squares += x * x
                 feature.seen += x != 0 or feature.mean is None
@@ -477,9 +477,9 @@ def lanes(
         error = [0.999 * e + s * s for e, s in zip(error, slopes, strict=True)]
         best = error.index(min(error))
         pace = rate / math.sqrt(squared)
-        for (name, x), divisor in zip(entries, divisors, strict=True):  # step 5
+        for (name, value), divisor in zip(entries, divisors, strict=True):  # step 5
             feature, w = known[name], weights(name, divisor)
-            x = feature.apart(x)
+            x = feature.apart(value)
             root = math.sqrt(feature.n)
             feature.n += (slopes[best] * x) ** 2
             more = (math.sqrt(feature.n) - root) * feature.unit if update.proximal else 0.0

@@ -58,7 +58,7 @@ def test_all_lanes_are_the_reference_s(seed):
     scale = 1e-4 * np.abs(predictions).max()
     np.testing.assert_allclose(predictions, [p for p, _, _ in expected], 1e-3, scale)
     weights = expected[-1][2]
-    np.testing.assert_allclose(ours.intercepts(), weights.pop(reference.INTERCEPT), 1e-3, 1e-2)
+    np.testing.assert_allclose(ours.intercepts, weights.pop(reference.INTERCEPT), 1e-3, 1e-2)
     found = weights_by_lane(ours)
     for name, row in weights.items():
         np.testing.assert_allclose(found.get(name, np.zeros(8)), row, 2e-3, 1e-4)
@@ -76,7 +76,7 @@ def test_batches_stops_and_pickles_change_no_bit(seed):
         parts = pickle.loads(pickle.dumps(parts)) if i % 2 else learner_from(parts.state())
     assert found == predictions.tolist()
     assert final(parts) == final(whole)
-    assert parts.intercepts().tolist() == whole.intercepts().tolist()
+    assert parts.intercepts.tolist() == whole.intercepts.tolist()
 
 
 @given(seed=seeds)
@@ -89,11 +89,11 @@ def test_predictions_are_those_of_a_plain_model(seed):
     weights, expected = weights_by_lane(ours), []
     for features, _, _ in strange:
         rows = [np.multiply(weights.get(name, [0.0] * 8), x) for name, x in features]
-        expected.append(ours.intercepts() + np.sum(rows, axis=0))
+        expected.append(ours.intercepts + np.sum(rows, axis=0))
     size = max(np.abs(w).max() for w in weights.values()) * 2000
     np.testing.assert_allclose(ours.predict_lanes(batch_of(strange)), expected, 1e-5, 1e-6 * size)
     k = ours.lane
-    assert ours.intercept == ours.intercepts()[k]
+    assert ours.intercept == ours.intercepts[k]
     np.testing.assert_allclose(
         ours.predict(batch_of(strange)), [row[k] for row in expected], 1e-5, 1e-6 * size
     )
@@ -140,7 +140,7 @@ def test_what_a_budget_evicts_is_not_centred():
     ours = learner(max_live=40)
     ours.learn(Batch.from_dicts(rows, [i % 7 for i in range(300)]))
     assert ours.table.used <= 40
-    assert np.isfinite(ours.intercepts()).all()
+    assert np.isfinite(ours.intercepts).all()
     assert np.isfinite(ours.predict(Batch.from_dicts(rows))).all()
 
 

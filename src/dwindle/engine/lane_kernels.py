@@ -243,14 +243,13 @@ def learn(
             p = plus(p, times(lane_weights(update, cells[j], gravity, clock, share), xk))
             part = np.float64(in_units(update, cells[j], xk))
             length += part * part
-        if centring(update):
-            if is_first or present != expected:
-                uncentre_missing(
-                    n, centred, cells, shift, slots, gravity, clock, bias[0], bias_share, update
-                )
-                expected = total(centred)
-                for k in range(n):
-                    shares[k] = share_of(update, cells[slots[k]])
+        if centring(update) and (is_first or present != expected):
+            uncentre_missing(
+                n, centred, cells, shift, slots, gravity, clock, bias[0], bias_share, update
+            )
+            expected = total(centred)
+            for k in range(n):
+                shares[k] = share_of(update, cells[slots[k]])
         set_row(rows[i], "lane", p)
         prediction[i] = base[i] + np.float64(predicted[i, best[0]])
         steepest, least = 0.0, 0

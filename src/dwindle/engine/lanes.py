@@ -159,10 +159,11 @@ class LaneLearner(Learner):
     @property
     def intercept(self) -> float:
         """The weight of the constant 1; never shrunk."""
-        return float(self.intercepts()[self.lane])
+        return float(self.intercepts[self.lane])
 
+    @property
     def intercepts(self) -> NDArray[np.float64]:
-        """Return the intercept of each lane."""
+        """The weight of the constant 1 in each lane."""
         if not self.has_intercept:
             return np.zeros(self.n_lanes)
         rows = np.empty(1, self._rows)
@@ -170,7 +171,7 @@ class LaneLearner(Learner):
             *(self._time.size, self.table.cells, self.bias, self._lanes, self._centred),
             *(self._lane_update, rows, rows["lane"]),
         )
-        return self.label_scale.mean + self.label_scale.unit * found[: self.n_lanes]
+        return np.asarray(self.label_scale.mean + self.label_scale.unit * found[: self.n_lanes])
 
     def weight_of_keys(
         self, lane: int | None = None
@@ -185,12 +186,6 @@ class LaneLearner(Learner):
         """Return the keys of all features in the table, and their weights: a column per lane."""
         key, rows = self._all_weights()
         return key, rows.astype(np.float64) * self.label_scale.unit
-
-    @property
-    def intercepts(self) -> NDArray[np.float64]:
-        """The weight of the constant 1 in each lane."""
-        nothing = np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty(0, np.float32)
-        return self._predicted_lanes(Batch(*nothing), self.has_intercept, normalize=False)[0]
 
     def _all_weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
         """Return the keys of all features in the table, and their weights in each lane."""
