@@ -318,13 +318,15 @@ class Sigmas(NamedTuple):
         return True
 
     def check(self) -> None:
-        """Refuse too many values, and any that is negative or not finite."""
+        """Refuse too many values, any that is negative or not finite, and another order."""
         _check_not_negative(self, "threshold")
         if not 1 <= len(self.values) <= MOST_LANES:
             raise SettingError(f"expected 1 to {MOST_LANES} gravities, got {len(self.values)}")
         for value in self.values:
             if not 0.0 <= value < math.inf:
                 raise SettingError(f"a gravity must be finite and 0 or more, got {value}")
+        if list(self.values) != sorted(self.values):
+            raise SettingError(f"gravities must be in increasing order, got {self.values}")
 
 
 class Gravities(Sigmas):

@@ -162,8 +162,7 @@ def check_update(
         update.check(shrinkage, schedule)
     if max_live is None:
         return
-    if max_live != int(max_live) or max_live < 1:
-        raise SettingError(f"max_live must be a whole number, 1 or more, got {max_live}")
+    check_max_live(max_live)
     by = getattr(update, "evicts_by", None)
     pulls_all = is_truncation(shrinkage) and hasattr(shrinkage, "gravity")
     if by is None or (by == "gravity" and (not pulls_all or has_threshold(shrinkage))):
@@ -171,6 +170,12 @@ def check_update(
             "max_live needs Truncation without a threshold and the update Adaptive or Plain, or "
             f"else FTRL or RDA: got {shrinkage} and {update}"
         )
+
+
+def check_max_live(max_live: int | None) -> None:
+    """Refuse a budget that is no number of features."""
+    if max_live is not None and (max_live != int(max_live) or max_live < 1):
+        raise SettingError(f"max_live must be a whole number, 1 or more, got {max_live}")
 
 
 def eviction_report(

@@ -13,19 +13,34 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import int64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.losses import is_classification, value
 from dwindle.engine import kernels
-from dwindle.jit.compile import kernel
+from dwindle.jit.compile import helper, kernel
 
 SEGMENTS = 16
 SHORTEST = 16  # examples of the first segments
 JUDGED = 4  # the last 1/JUDGED of the stream is judged,
 AT_LEAST = 500  # or as many examples as this, if there are so many
-BINS, FARTHEST = 1024, 16.0  # of scores, from -16 to 16, of two classes
-SCALE = (BINS - 1) / (2 * FARTHEST)  # bins for a unit of score
+# Scores of two classes are counted in bins: between 1/2 and 16 either side of 0 they are 1/32 wide,
+# and nearer to 0 and farther from it a sixteenth of an octave, from 2^-14 to 2^10.
+MIDDLE, FAR, PER_UNIT = 0.5, 16.0, 32
+PER_OCTAVE_BITS = 4  # the first bits of a number's fraction, which tell 16 parts of an octave
+DROPPED_BITS = 23 - PER_OCTAVE_BITS
+
+
+def _first_bits(score: float) -> int:
+    return int(np.float32(score).view(np.int32)) >> DROPPED_BITS
+
+
+NEAR_BITS, FAR_BITS = _first_bits(2.0**-14), _first_bits(FAR)
+N_NEAR = _first_bits(MIDDLE) - NEAR_BITS
+N_NOT_FAR = N_NEAR + int((FAR - MIDDLE) * PER_UNIT)
+SIDE = N_NOT_FAR + _first_bits(2.0**10) - FAR_BITS  # bins of scores of 0 or more
+BINS = 2 * SIDE
 
 
 class Lane(NamedTuple):
@@ -43,21 +58,52 @@ class Choice(NamedTuple):
     """The rule by which a lane is chosen: the sparsest one as good as the best.
 
     For ``auc`` within ``tolerance`` of the best, 0.002 if it is None. For ``loss`` within that
-    share of the best, 1 % if it is None, or within one standard error of their difference.
-    ``auto`` is ``auc`` for two classes, else ``loss``. With ``keep``, only lanes of at most so many
-    features compete, and the best of them is chosen; the sparsest, if all have more.
+    share of the best, 1 % if it is None, or, unless there are two classes, within one standard
+    error of their difference. ``auto`` is ``auc`` for two classes, else ``loss``. With ``keep``,
+    only lanes of at most so many features compete, and the best of them is chosen; the sparsest, if
+    all have more.
     """
 
     metric: str = "auto"
     tolerance: float | None = None
     keep: int | None = None
 
-    def check(self) -> None:
-        """Refuse a metric that is not known."""
+    def check(self, loss: Any) -> None:
+        """Refuse a metric that is not known, or not defined for the loss, and other mistakes."""
         if self.metric not in {"auto", "auc", "loss"}:
             raise SettingError(f"choose_by must be auto, auc or loss, got {self.metric!r}")
+        if self.metric == "auc" and not is_classification(loss):
+            raise SettingError(f"choose_by auc needs two classes, which {loss} does not have")
+        if self.keep is not None and not self.keep >= 0:
+            raise SettingError(f"keep must be 0 or more, got {self.keep}")
         if self.tolerance is not None and not self.tolerance >= 0.0:
             raise SettingError(f"tolerance must be 0 or more, got {self.tolerance}")
+
+
+@helper
+def bin_of(score: Any) -> Any:
+    """Return the bin of a score in single precision."""
+    size = abs(np.float32(score))
+    bits = int64(np.float32(size).view(np.int32)) >> DROPPED_BITS
+    if size < MIDDLE:
+        place = max(bits - NEAR_BITS, int64(0))
+    elif size < FAR:
+        place = N_NEAR + int((np.float64(size) - MIDDLE) * PER_UNIT)
+    else:
+        place = min(N_NOT_FAR + bits - FAR_BITS, int64(SIDE - 1))
+    return SIDE - 1 - place if score < 0.0 else SIDE + place
+
+
+def bin_edges() -> NDArray[np.float64]:
+    """Return where the bins of scores of 0 or more begin, and where the last one ends."""
+
+    def octaves(first: int, n: int) -> Any:
+        return (np.arange(first, first + n, dtype=np.int32) << DROPPED_BITS).view(np.float32)
+
+    near = octaves(NEAR_BITS, N_NEAR)
+    near[0] = 0.0
+    middle = MIDDLE + np.arange(N_NOT_FAR - N_NEAR) / PER_UNIT
+    return np.concatenate([near, middle, octaves(FAR_BITS, SIDE - N_NOT_FAR + 1)])
 
 
 @kernel
@@ -74,25 +120,26 @@ def _count(
 ) -> None:
     """Add examples: if ``ranks``, to the bins of each lane's scores.
 
-    Else to the sum of each lane's losses, and of the products of any two lanes'.
+    Else to the sums of each lane's losses, times h and times h^2, h being the importance, and of
+    the products of any two lanes', times h^2.
     """
-    n_lanes = len(total)
+    n_lanes = total.shape[1]
     found = np.empty(n_lanes)
     for i in range(len(label)):
         h = importance[i]
         if h == 0.0:
             continue
         weight[0] += h
+        weight[1] += h * h
         if ranks:  # the loss follows from the bins: exp and log would take most of the time
             positive = int(label[i] > 0.0)
             for a in range(n_lanes):
-                p = min(max(np.float64(predicted[i, a]), -FARTHEST), FARTHEST)
-                place = (p + FARTHEST) * SCALE
-                count[a, positive, int(place)] += h
+                count[a, positive, bin_of(predicted[i, a])] += h
             continue
         for a in range(n_lanes):
             found[a] = value(loss, np.float64(predicted[i, a]), label[i])
-            total[a] += h * found[a]
+            total[0, a] += h * found[a]
+            total[1, a] += h * h * found[a]
             for b in range(a + 1):
                 products[a, b] += h * h * found[a] * found[b]
 
@@ -107,8 +154,8 @@ class LaneScores:
         self.examples = 0
         self.done = False  # once the first pass is over
         shape = SEGMENTS, n_lanes
-        self.weight = np.zeros((SEGMENTS, 1))
-        self.total = np.zeros(shape)
+        self.weight = np.zeros((SEGMENTS, 2))  # the sums of h and h^2, h being the importance
+        self.total = np.zeros((SEGMENTS, 2, n_lanes))
         self.products = np.zeros((*shape, n_lanes))
         self.count = np.zeros((*shape, 2, BINS if self.ranks else 0))
 
@@ -146,15 +193,17 @@ class LaneScores:
         return self._losses(0)
 
     def _losses(self, first: int) -> NDArray[np.float64]:
-        total = self.total[first:].sum(0)
+        total = self.total[first:, 0].sum(0)
         if self.ranks:
-            scores = (np.arange(BINS) + 0.5) / SCALE - FARTHEST
+            edges = bin_edges()
+            centres = (edges[:-1] + edges[1:]) / 2
+            scores = np.concatenate([-centres[::-1], centres])
             found = [
                 kernels.values(self.loss, scores, np.full(BINS, label, np.float32))
                 for label in (-1.0, 1.0)
             ]
             total = (self.count[first:].sum(0) * np.array(found)).sum((1, 2))
-        return np.asarray(total / max(float(self.weight[first:].sum()), 1e-300))
+        return np.asarray(total / max(float(self.weight[first:, 0].sum()), 1e-300))
 
     @property
     def aucs(self) -> NDArray[np.float64]:
@@ -178,12 +227,9 @@ class LaneScores:
 
     def metric(self, rule: Choice) -> str:
         """Return by what lanes are judged: the AUC needs two classes, both seen."""
-        if rule.metric == "auto":
-            ranked = self.ranks and not np.isnan(self.judged("auc")).any()
-            return "auc" if ranked else "loss"
-        if rule.metric == "auc" and not self.ranks:
-            raise SettingError("choose_by auc needs two classes: use loss")
-        return rule.metric
+        if rule.metric == "loss" or not self.ranks or np.isnan(self.judged("auc")).any():
+            return "loss"
+        return "auc"
 
     def choose(self, rule: Choice, kept: NDArray[np.int64]) -> int:
         """Return the lane that the rule chooses, given the size of each lane's model."""
@@ -202,20 +248,30 @@ class LaneScores:
 
     def _slack(self, metric: str, tolerance: float | None, best: int) -> NDArray[np.float64]:
         """Return by how much each lane may be worse than the best."""
-        n_lanes = self.total.shape[1]
+        n_lanes = self.total.shape[2]
         if metric == "auc":
             return np.full(n_lanes, 0.002 if tolerance is None else tolerance)
         share = 0.01 if tolerance is None else tolerance
         within = np.full(n_lanes, share * abs(self.judged("loss")[best]))
-        if self.ranks:
-            return within
+        return within if self.ranks else np.maximum(within, self._standard_errors(best))
+
+    def _standard_errors(self, best: int) -> NDArray[np.float64]:
+        """Return the standard error of the mean of d, each lane's loss less the best one's.
+
+        It is the root of the sum of h^2 (d - mean)^2, by the sum of h, h being the importance.
+        """
         first = self._first_judged()
-        total, weight = self.total[first:].sum(0), float(self.weight[first:].sum())
+        n, squares = self.weight[first:].sum(0)
+        total, weighted = self.total[first:].sum(0)
+        if not n:
+            return np.zeros(len(total))
         lower = self.products[first:].sum(0)
-        both = lower + np.tril(lower, -1).T
-        squares = np.diag(both)
-        apart = squares + squares[best] - 2.0 * both[best] - (total - total[best]) ** 2 / weight
-        return np.maximum(within, np.sqrt(np.maximum(apart, 0.0)) / max(weight, 1e-300))
+        products = lower + np.tril(lower, -1).T
+        own = np.diag(products)
+        mean = (total - total[best]) / n
+        apart = own + own[best] - 2.0 * products[best]
+        apart += mean * (mean * squares - 2.0 * (weighted - weighted[best]))
+        return np.asarray(np.sqrt(np.maximum(apart, 0.0)) / n)
 
     def state(self) -> dict[str, Any]:
         """Return everything, fit for JSON."""

@@ -8,15 +8,22 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import exact
+from dwindle._base.dispatch import exact, require
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import MOST_LANES, Sigmas, check_shrinkage
-from dwindle.algorithm.updates import Adaptive, Plain, Update, default_learning_rate
-from dwindle.engine import lane_kernels
+from dwindle.algorithm.updates import (
+    Adaptive,
+    Plain,
+    Update,
+    check_beta,
+    check_max_live,
+    default_learning_rate,
+)
+from dwindle.engine import kernels, lane_kernels
 from dwindle.engine.label_scale import LabelScale
 from dwindle.engine.lane_scores import Choice, Lane, LaneScores
 from dwindle.engine.lane_updates import (
@@ -38,6 +45,7 @@ from dwindle.features.batch import Batch, Features
 
 FORGETS = 2**20  # cells of a table from which on features that no gravity holds may be forgotten
 _DUAL = {FTRL: LaneFTRL, RDA: LaneRDA, CentredFTRL: LaneCentredFTRL}
+_CALLERS = lane_kernels.learn.function, kernels.values.function
 
 
 class LaneTime(NamedTuple):
@@ -97,15 +105,17 @@ class LaneLearner(Learner):
         rate = default_learning_rate(update) if learning_rate is None else learning_rate
         self.schedule: Schedule = exact(Schedule.of(rate))
         self.schedule.check()
-        check_loss(loss, scale_labels=scale_labels)
-        check_shrinkage(shrinkage)
-        choice.check()
-        self.loss, self.shrinkage, self.update = exact(loss), exact(shrinkage), exact(update)
-        self.choice = choice
-        self.n_lanes = len(self.shrinkage.values)
+        _check_gravities(shrinkage)
+        self.shrinkage, self.update = exact(shrinkage), exact(update)
         self._lane_update = _in_lanes(self.update, self.shrinkage)
         if centring(self._lane_update) and (normalize or not intercept):
             raise SettingError(f"{self.update} needs an intercept, and no normalize")
+        require({"loss": loss, "update": self._lane_update}, *_CALLERS, methods_too=True)
+        check_loss(loss, scale_labels=scale_labels)
+        check_max_live(max_live)
+        choice.check(loss)
+        self.loss, self.choice = exact(loss), choice
+        self.n_lanes = len(self.shrinkage.values)
         self.has_intercept, self.normalize, self.max_live = intercept, normalize, max_live
         self.label_scale = LabelScale(scaled=scale_labels, centred=intercept and not normalize)
         width = self._lane_update.n_lanes
@@ -117,14 +127,14 @@ class LaneLearner(Learner):
         self._centred = np.zeros(0, np.uint64)  # keys, plus one, of the features that are centred
         self.clock = Clock(self.schedule, self.shrinkage, counts_moments=False)
         self._time = LaneTime(self.clock, self._state, self.shrinkage.by_noise)
-        view = self._view(forgets=False)
+        view: Any = SweepView(self._lanes, forgets=False)
         self.table = Table(view, self._lane_update, self._time, max_live)
         self.bias = empty_cells(self._lane_update, 1)
         self.bias["unit"] = 1.0
         self.scores = LaneScores(self.loss, self.n_lanes)
         self._link = self.loss.link if has_probabilities(self.loss) else None
         self._rows = np.dtype([("lane", "f4", (width,))])
-        self._known: tuple[int, int] = (-1, 0)  # at which step which lane was chosen
+        self._chosen: tuple[Any, int] = None, 0  # at which moment which lane was chosen
 
     def __len__(self) -> int:
         """Count the features that the chosen lane keeps."""
@@ -138,9 +148,11 @@ class LaneLearner(Learner):
     @property
     def lane(self) -> int:
         """The lane that is the model."""
-        if self._known[0] != self.n_steps:
-            self._known = self.n_steps, self.scores.choose(self.choice, self.kept())
-        return self._known[1]
+        # All that the choice depends on: it takes a walk through the table.
+        moment = self.n_steps, self._time.size, self.scores.examples, self.table.used
+        if self._chosen[0] != moment:
+            self._chosen = moment, self.scores.choose(self.choice, self.kept())
+        return self._chosen[1]
 
     def kept(self) -> NDArray[np.int64]:
         """Count the features that each lane keeps."""
@@ -230,13 +242,22 @@ class LaneLearner(Learner):
             self._make_room(int(batch.start[i + 1] - batch.start[i]))
         return i
 
-    def _view(self, *, forgets: bool) -> Any:
-        return SweepView(self._lanes, forgets)
+    def sweep(self) -> None:
+        """Forget the features that no lane with a gravity holds and that were absent for long.
+
+        The table does so by itself when it runs full, once it is large; see `SweepView`.
+        """
+        self._set_view(forgets=True)
+        super().sweep()
 
     def _make_room(self, n: int) -> None:
-        forgets = len(self.table.cells) >= FORGETS and any(self.shrinkage.values)
-        self.table.shrinkage = self._view(forgets=forgets)
+        self._set_view(forgets=len(self.table.cells) >= FORGETS)
         super()._make_room(n)
+
+    def _set_view(self, *, forgets: bool) -> None:
+        """Tell sweeps whether to forget: never if there is no lane with a gravity."""
+        view: Any = SweepView(self._lanes, forgets and any(self.shrinkage.values))
+        self.table.shrinkage = view
 
     def _open_window(self, *, next_pass: bool = False) -> None:
         """Open the clock's next window; no weight need be settled."""
@@ -324,28 +345,43 @@ class LaneLearner(Learner):
         self._centred = np.array(lanes["centred"], np.uint64)
         self.scores.restore(lanes["scores"])
 
+    def eviction_report(self) -> dict[str, float]:
+        """Describe the last eviction of the budget; empty if there was none.
+
+        As the longest absence, in steps, for each time that a feature was seen, up to 10, and each
+        unit of its squared gradients.
+        """
+        worth = self.table.last_eviction.worth
+        return {"absence": 1.0 / worth} if worth > 0.0 else {}
+
     def cooldown(self, n_steps: int = 1) -> None:
         """Let gravity pull on as if so many more examples had come, of noise as so far.
 
         `FTRL` and `RDA` have nothing to wear off: their weights follow from sums.
         """
-        if not self.shrinkage.by_noise:
-            super().cooldown(n_steps)
-        elif type(self.update) not in _DUAL and self.n_steps:
-            noise, root, *_ = self._state.tolist()
-            noise *= 1.0 + n_steps / self.n_steps
-            rate = self.clock.rate.item(min(self.clock.at, len(self.clock.rate) - 1))
-            self._state[lane_kernels.CLOCK] += rate * (math.sqrt(noise) - root)
-            self._state[lane_kernels.NOISE] = noise
-            self._state[lane_kernels.ROOT] = math.sqrt(noise)
+        before = self.n_steps
+        super().cooldown(n_steps)
+        if self.shrinkage.by_noise and type(self.update) not in _DUAL and before:
+            state, after = self._state, self.n_steps
+            state[lane_kernels.NOISE] *= after / before
+            root = math.sqrt(state[lane_kernels.NOISE])
+            rate = self.clock.rate.item(self.clock.at)
+            state[lane_kernels.WAITING] += rate * (root - state[lane_kernels.ROOT])
+            state[lane_kernels.ROOT] = root
+            every = self.shrinkage.truncate_every
+            if after // every > before // every:
+                state[lane_kernels.CLOCK] += state[lane_kernels.WAITING]
+                state[lane_kernels.WAITING] = 0.0
 
     @contextmanager
     def after_cooldown(self, n_steps: int) -> Iterator[Learner]:
         """Yield the learner as `cooldown` would leave it, to look at; then undo it."""
         before = self._state.copy()
-        with super().after_cooldown(n_steps) as cooled:
-            yield cooled
-        self._state[:] = before
+        try:
+            with super().after_cooldown(n_steps) as cooled:
+                yield cooled
+        finally:
+            self._state[:] = before
 
 
 def learner_of(settings: Mapping[str, Any]) -> Learner:
@@ -366,8 +402,18 @@ def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
     return arguments_in(settings) | {"choice": Choice(**settings["choice"])}
 
 
+def _check_gravities(shrinkage: Any) -> None:
+    if not isinstance(shrinkage, Sigmas):
+        raise SettingError(
+            f"several gravities at once need the shrinkage Sigmas or Gravities, not {shrinkage}"
+        )
+    check_shrinkage(shrinkage)
+
+
 def _in_lanes(update: Any, shrinkage: Sigmas) -> Any:
     """Return the update that does the same in lanes, as many as registers are made for."""
+    if hasattr(update, "beta"):
+        check_beta(update.beta)
     width = LANES if len(shrinkage.values) <= LANES else MOST_LANES
     if type(update) in _DUAL:
         if shrinkage.threshold != math.inf:

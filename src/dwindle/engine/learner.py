@@ -110,7 +110,7 @@ class Learner:
         if_set = {"max_live", "scale_labels"}
         known = self.arguments().items()
         parts = (f"{name}={value}" for name, value in known if value or name not in if_set)
-        return f"Learner({', '.join(parts)})"
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __len__(self) -> int:
         """Count the live features: those whose weight is not zero."""
