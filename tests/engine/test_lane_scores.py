@@ -111,7 +111,7 @@ def ranked(aucs, n=40_000):
     columns = []
     for auc in aucs:
         p = np.zeros(n)
-        p[1::2] = np.where(617 * np.arange(n // 2) % 1000 < 1000 * (2 * auc - 1), 1.0, 0.0)
+        p[1::2] = np.where(617 * np.arange(n // 2) % 1000 < round(2000 * auc - 1000), 1.0, 0.0)
         columns.append(p)
     return scored(Logistic(), np.array(columns).T, label)
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
@@ -84,13 +83,13 @@ class Choice(NamedTuple):
 def bin_of(score: Any) -> Any:
     """Return the bin of a score in single precision."""
     size = abs(np.float32(score))
-    bits = int64(np.float32(size).view(np.int32)) >> DROPPED_BITS
+    bits = int(np.float32(size).view(np.int32)) >> DROPPED_BITS
     if size < MIDDLE:
-        place = max(bits - NEAR_BITS, int64(0))
+        place = max(bits - NEAR_BITS, 0)
     elif size < FAR:
         place = N_NEAR + int((np.float64(size) - MIDDLE) * PER_UNIT)
     else:
-        place = min(N_NOT_FAR + bits - FAR_BITS, int64(SIDE - 1))
+        place = min(N_NOT_FAR + bits - FAR_BITS, SIDE - 1)
     return SIDE - 1 - place if score < 0.0 else SIDE + place
 
 
