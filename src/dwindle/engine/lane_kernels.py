@@ -8,6 +8,7 @@ from numba import uint64
 
 from dwindle.algorithm.losses import slope
 from dwindle.engine.kernels import AHEAD, GOLDEN, ONE, STEEPEST, home_shift
+from dwindle.engine.lane_slopes import logistic_slopes
 from dwindle.engine.lane_updates import (
     LAST_32,
     absence,
@@ -23,19 +24,31 @@ from dwindle.engine.lane_updates import (
     note_value,
     settle_lanes,
     share_of,
+    spread_of,
     step_lanes,
     uncentre,
     worth_of,
 )
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
-from dwindle.jit.vectors import plus, row, set_row, times
+from dwindle.jit.vectors import (
+    added,
+    all_within,
+    filled,
+    place_of_least,
+    plus,
+    product,
+    row,
+    set_row,
+    times,
+)
 
 teach(settle_lanes, share_of, lane_weights, step_lanes, lengthens, in_units)
-teach(note_value, add_slope, is_held, absence, worth_of)
+teach(spread_of, note_value, add_slope, is_held, absence, worth_of)
 teach(centring, note_mean, along, mean_of, uncentre)
 
 FORGET = 0.999  # by which errors are discounted at each example, to say which lane is best so far
+LARGEST = np.finfo(np.float32).max.item()
 # Elements of ``state``; WAITING is for the next pull, NOTED the importance of all examples.
 NOISE, ROOT, WAITING, CLOCK, NOTED = range(5)
 
@@ -62,7 +75,7 @@ def total(centred: Any) -> Any:
 @helper
 def uncentre_missing(
     n: int, centred: Any, cells: Any, shift: Any, slots: Any, gravity: Any, clock: float,
-    bias: Any, bias_share: float, update: Any,
+    bias: Any, bias_share: Any, update: Any,
 ) -> None:  # fmt: skip
     """Stop centring features that are not, just once, in the example, whose n slots are given."""
     for c in range(len(centred)):
@@ -91,7 +104,7 @@ def missing(
 
     Those there more than once are counted down for each time but one.
     """
-    p = times(gravity, 0.0)
+    p = filled(gravity, 0.0)
     for c in range(len(centred)):
         j = find(cells, shift, centred[c])
         m = mean_of(update, cells[j])
@@ -118,7 +131,7 @@ def score_lanes(
     mask = uint64(len(cells) - 1)
     end = uint64(len(key))
     gravity = row(lanes[0], "gravity")
-    p = times(gravity, 0.0)
+    p = filled(gravity, 0.0)
     absent = total(centred)
     for k in range(first, last):
         if k + AHEAD < end:
@@ -129,7 +142,7 @@ def score_lanes(
             j = (j + ONE) & mask
         if cells[j].key == mark:
             share = share_of(update, cells[j])
-            xk = x[k]
+            xk = np.float32(x[k])
             if centring(update) and len(centred) > 0:
                 xk = along(update, cells[j], xk)
                 absent -= mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
@@ -160,11 +173,11 @@ def learn(
     bias: Any,
     lanes: Any,
     state: Any,
-    error: Any,
     best: Any,
     centred: Any,
     constant: float,
     normalize: bool,
+    logistic: bool,
     loss: Any,
     update: Any,
     slots: Any,
@@ -188,23 +201,20 @@ def learn(
     end = uint64(len(key))
     shared = lanes[0]
     gravity = row(shared, "gravity")
-    none = times(gravity, 0.0)
-    n_lanes = len(slopes)
+    none = filled(gravity, 0.0)
     n_fresh = 0
     expected = total(centred)
     for i in range(first, len(label)):
         begin, stop = uint64(start[i]), uint64(start[i + 1])
         n = start[i + 1] - start[i]
-        spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if normalize else 1.0
-        one = constant * spread
+        spread = np.float32(1.0 / math.sqrt(max(n + constant, 1.0)) if normalize else 1.0)
+        one = np.float32(constant) * spread
         if importance[i] == 0.0:
             clock = state[CLOCK] if by_noise else pulled[at]
             share = share_of(update, bias[0])
             p = times(lane_weights(update, bias[0], none, clock, share), one)
             scored = score_lanes(begin, stop, key, x, cells, shift, clock, lanes, update, centred)
-            set_row(rows[i], "lane", plus(p, times(scored, spread)))
-            for a in range(n_lanes):
-                predicted[i, a] += base[i]
+            set_row(rows[i], "lane", added(plus(p, times(scored, spread)), base[i]))
             prediction[i] = predicted[i, best[0]]
             continue
         if n_fresh + n > room or at + 1 == len(pulled):
@@ -229,7 +239,7 @@ def learn(
                     break
                 j = (j + ONE) & mask
             slots[k - begin] = j
-            xk = x[k] * spread
+            xk = np.float32(x[k]) * spread
             if centring(update):
                 note_mean(update, cells[j], xk, importance[i] / state[NOTED], is_first)
                 xk = along(update, cells[j], xk)
@@ -241,8 +251,8 @@ def learn(
             shares[k - begin] = share
             cells[j].last = uint64(n_steps + at) & uint64(LAST_32)
             p = plus(p, times(lane_weights(update, cells[j], gravity, clock, share), xk))
-            part = np.float64(in_units(update, cells[j], xk))
-            length += part * part
+            part = in_units(update, cells[j], share, xk)
+            length += np.float64(part * part)
         if centring(update) and (is_first or present != expected):
             uncentre_missing(
                 n, centred, cells, shift, slots, gravity, clock, bias[0], bias_share, update
@@ -250,36 +260,36 @@ def learn(
             expected = total(centred)
             for k in range(n):
                 shares[k] = share_of(update, cells[slots[k]])
+        p = added(p, base[i])
         set_row(rows[i], "lane", p)
-        prediction[i] = base[i] + np.float64(predicted[i, best[0]])
-        steepest, least = 0.0, 0
-        for a in range(n_lanes):
-            predicted[i, a] += base[i]
-            p_lane = np.float64(predicted[i, a])
-            s = importance[i] * slope(loss, p_lane, label[i])
-            if not (math.isfinite(p_lane) and abs(s) < STEEPEST):
-                prediction[i] = math.nan if math.isfinite(p_lane) else p_lane
-                return i, at, n_fresh
-            slopes[a] = s
-            steepest = max(steepest, abs(s))
-            error[a] = FORGET * error[a] + s * s
-            if error[a] < error[least]:
-                least = a
-        best[0] = least
-        if steepest > 0.0:
-            of_best = np.float64(slopes[least])
+        prediction[i] = predicted[i, best[0]]
+        if logistic:
+            s = times(logistic_slopes(p, label[i]), importance[i])
+            set_row(shared, "slope", s)
+        else:
+            for a in range(len(slopes)):
+                slopes[a] = importance[i] * slope(loss, np.float64(predicted[i, a]), label[i])
+            s = row(shared, "slope")
+        if not (all_within(p, LARGEST) and all_within(s, STEEPEST)):
+            prediction[i] = math.nan if all_within(p, LARGEST) else math.inf
+            return i, at, n_fresh
+        error = plus(times(row(shared, "error"), FORGET), product(s, s))
+        set_row(shared, "error", error)
+        best[0] = place_of_least(error)
+        if not all_within(s, 0.0):
+            of_best = np.float32(slopes[best[0]])
             span = math.sqrt(length) if lengthens(update) else 1.0
-            pace = rate[at] / span
-            s_row = row(shared, "slope")
+            steps = times(s, -rate[at] / span)
             if constant > 0.0:
-                step_lanes(update, bias[0], none, clock, bias_share, pace, s_row, of_best, one)
+                step_lanes(update, bias[0], none, clock, bias_share, steps, of_best, one)
             for k in range(begin, stop):
                 cell = cells[slots[k - begin]]
                 step_lanes(
-                    update, cell, gravity, clock, shares[k - begin],
-                    pace, s_row, of_best, along(update, cell, x[k] * spread),
+                    update, cell, gravity, clock, np.float32(shares[k - begin]),
+                    steps, of_best, along(update, cell, np.float32(x[k]) * spread),
                 )  # fmt: skip
-            state[NOISE] += of_best / span * (of_best / span)
+            of_noise = np.float64(of_best) / span
+            state[NOISE] += of_noise * of_noise
             root = math.sqrt(state[NOISE])
             state[WAITING] += rate[at] * (root - state[ROOT])
             state[ROOT] = root
@@ -304,14 +314,13 @@ def predict(
     normalize: bool,
     update: Any,
     rows: Any,
-    predicted: Any,
 ) -> None:
     """Predict each example by the present weights of all lanes; changes nothing else.
 
     ``centred`` is to be empty if there is no ``constant`` to make up for means.
     """
     shift = home_shift(len(cells))
-    none = times(row(lanes[0], "gravity"), 0.0)
+    none = filled(row(lanes[0], "gravity"), 0.0)
     share = share_of(update, bias[0])
     intercept = times(lane_weights(update, bias[0], none, clock, share), constant)
     for i in range(len(rows)):
@@ -321,9 +330,7 @@ def predict(
         )
         n = start[i + 1] - start[i]
         spread = 1.0 / math.sqrt(max(n + constant, 1.0)) if normalize else 1.0
-        set_row(rows[i], "lane", times(plus(p, intercept), spread))
-        for a in range(predicted.shape[1]):
-            predicted[i, a] += base[i]
+        set_row(rows[i], "lane", added(times(plus(p, intercept), spread), base[i]))
 
 
 @kernel
@@ -334,7 +341,7 @@ def levels(
     gravity = row(lanes[0], "gravity")
     shift = home_shift(len(cells))
     share = share_of(update, bias[0])
-    set_row(rows[0], "lane", lane_weights(update, bias[0], times(gravity, 0.0), clock, share))
+    set_row(rows[0], "lane", lane_weights(update, bias[0], filled(gravity, 0.0), clock, share))
     found = np.empty(lane.shape[1])
     for a in range(len(found)):
         found[a] = lane[0, a]

@@ -14,9 +14,9 @@ the deviation of the summed gradient of a feature, of unit 1, that tells nothing
 is in sigmas: it needs no scale and no look at the data. S only grows, as a pull must; beside it
 grows eta S, which the formulas call S, too.
 
-Cells are in single precision, and so is every step of the arithmetic with them: LLVM turns what is
-rounded at once into single-precision instructions, which take half the time. `tests/reference.py`
-has the same, eager.
+Cells are in single precision, and so is every step of the arithmetic with them, which takes half
+the time; what is read from a cell is an `np.float32` by name, as without a compiler it would be a
+double. `tests/reference.py` has the same, eager.
 """
 
 import math
@@ -58,40 +58,50 @@ def lane_cell(n_lanes: int, own: str = "settled") -> np.dtype[np.void]:
 
 
 def lane_record(n_lanes: int) -> np.dtype[np.void]:
-    """Return the layout of what is the same for all features: a gravity and a slope per lane."""
-    return np.dtype([("gravity", "f4", (n_lanes,)), ("slope", "f4", (n_lanes,))])
+    """Return the layout of what is the same for all features.
+
+    For each lane, its gravity, its last slope, and the sum of its squared slopes, discounted.
+    """
+    return np.dtype([(name, "f4", (n_lanes,)) for name in ("gravity", "slope", "error")])
 
 
 @by_class
-def settle_lanes(update: Any, cell: Any, gravity: Any, clock: float, x: float) -> None:
+def settle_lanes(update: Any, cell: Any, gravity: Any, clock: float, x: Any) -> None:
     """Prepare a cell for the value x at this time of the clock."""
 
 
 @by_class
-def lane_weights(update: Any, cell: Any, gravity: Any, clock: float, share: float) -> Any:
+def lane_weights(update: Any, cell: Any, gravity: Any, clock: float, share: Any) -> Any:
     """Return the row of a cell's weights at this time of the clock; ``share`` is its 1 / r."""
 
 
 @by_class
 def step_lanes(
-    update: Any, cell: Any, gravity: Any, clock: float, share: float,
-    pace: float, slope: Any, shared: float, x: float,
+    update: Any, cell: Any, gravity: Any, clock: float, share: Any,
+    step: Any, shared: Any, x: Any,
 ) -> None:  # fmt: skip
-    """Take one gradient step in all lanes; ``slope`` is a row, ``shared`` that of the best lane."""
+    """Take one gradient step in all lanes: ``step`` is the row of -eta s / length.
+
+    ``shared`` is the slope s of the best lane.
+    """
+
+
+@by_class_or_default
+def spread_of(update: Any, cell: Any) -> Any:
+    """Return beta u + sqrt(n)."""
+    return np.float32(update.beta) * np.float32(cell.unit) + np.float32(cell.root)
 
 
 @by_class_or_default
 def share_of(update: Any, cell: Any) -> Any:
     """Return 1 / r."""
-    u = np.float64(cell.unit)
-    spread = np.float64(np.float32(np.float64(np.float32(update.beta * u)) + cell.root))
-    return np.float32(1.0 / np.float64(np.float32(u * spread)))
+    return np.float32(1.0) / (np.float32(cell.unit) * spread_of(update, cell))
 
 
 @by_class_or_default
-def in_units(update: Any, cell: Any, x: float) -> Any:  # noqa: ARG001  (it may look at its own)
-    """Return x / u, which lengthens the example."""
-    return x if cell.unit == 1.0 else np.float32(np.float64(x) / cell.unit)
+def in_units(update: Any, cell: Any, share: Any, x: Any) -> Any:
+    """Return x / u, which lengthens the example, without another division."""
+    return x * (share * spread_of(update, cell))
 
 
 @by_class_or_default
@@ -101,22 +111,18 @@ def lengthens(update: Any) -> bool:  # noqa: ARG001
 
 
 @by_class_or_default
-def note_value(update: Any, cell: Any, x: float) -> None:  # noqa: ARG001
+def note_value(update: Any, cell: Any, x: Any) -> None:  # noqa: ARG001
     """Take a value of the feature into its unit, up to `COUNTED` values."""
-    size = np.float64(np.float32(min(max(abs(x), SMALLEST), LARGEST)))
+    size: Any = min(max(abs(x), np.float32(SMALLEST)), np.float32(LARGEST))
     if cell.seen == 0:
         cell.unit = size
         cell.seen = 1
     elif cell.seen < COUNTED:
         cell.seen += 1
-        u = np.float64(cell.unit)
+        u = np.float32(cell.unit)
         if size != u:  # most values are 1
-            m = np.float64(np.float32(u * u))
-            more = np.float32(
-                np.float64(np.float32(np.float64(np.float32(size * size)) - m))
-                / np.float64(np.float32(cell.seen))
-            )
-            cell.unit = math.sqrt(np.float64(np.float32(m + more)))
+            m = u * u
+            cell.unit = math.sqrt(m + (size * size - m) / np.float32(cell.seen))
 
 
 @by_class_or_default
@@ -126,12 +132,12 @@ def centring(update: Any) -> bool:  # noqa: ARG001
 
 
 @by_class_or_default
-def note_mean(update: Any, cell: Any, x: float, part: float, first: bool) -> None:
+def note_mean(update: Any, cell: Any, x: Any, part: float, first: bool) -> None:
     """Move the mean by ``part`` of the way to x, if the feature has one or this is the first."""
 
 
 @by_class_or_default
-def along(update: Any, cell: Any, x: float) -> Any:  # noqa: ARG001
+def along(update: Any, cell: Any, x: Any) -> Any:  # noqa: ARG001
     """Return x, or its distance from the mean if the feature has one."""
     return x
 
@@ -148,14 +154,13 @@ def uncentre(update: Any, cell: Any) -> None:
 
 
 @by_class_or_default
-def add_slope(update: Any, cell: Any, shared: float, x: float) -> Any:  # noqa: ARG001
+def add_slope(update: Any, cell: Any, shared: Any, x: Any) -> Any:  # noqa: ARG001
     """Add (s x)^2 to n; return by how much its root grew."""
-    g = np.float64(np.float32(shared * x))
-    root = np.float64(cell.root)
-    n = np.float64(np.float32(root * root)) + np.float64(np.float32(g * g))
-    new = np.float64(np.float32(math.sqrt(np.float64(np.float32(n)))))
+    g = shared * x
+    root = np.float32(cell.root)
+    new = np.float32(math.sqrt(root * root + g * g))
     cell.root = new
-    return np.float32(new - root)
+    return new - root
 
 
 @by_class_or_default
@@ -201,31 +206,32 @@ class LaneFTRL(NamedTuple):
     def worth(self, cell: Any, now: float, _clock: float) -> Any:
         return worth_of(self, cell, now)
 
-    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: float) -> None:
+    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: Any) -> None:
         note_value(self, cell, x)
 
-    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: float) -> Any:
-        return times(truncated(row(cell, "lane"), times(gravity, clock * cell.unit)), share)
+    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: Any) -> Any:
+        pull = np.float32(clock) * np.float32(cell.unit)
+        return times(truncated(row(cell, "lane"), times(gravity, pull)), share)
 
     def step_lanes(
-        self, cell: Any, gravity: Any, clock: float, share: float,
-        pace: float, slope: Any, shared: float, x: float,
+        self, cell: Any, gravity: Any, clock: float, share: Any,
+        step: Any, shared: Any, x: Any,
     ) -> None:  # fmt: skip
         w = lane_weights(self, cell, gravity, clock, share)
-        more = np.float64(add_slope(self, cell, shared, x))
-        z = plus(row(cell, "lane"), times(w, more * cell.unit))
-        set_row(cell, "lane", plus(z, times(slope, -pace * x)))
+        more = add_slope(self, cell, shared, x)
+        z = plus(row(cell, "lane"), times(w, more * np.float32(cell.unit)))
+        set_row(cell, "lane", plus(z, times(step, x)))
 
 
 class LaneRDA(LaneFTRL):
     """Regularised dual averaging in lanes: z <- z - eta s x / length, else as `LaneFTRL`."""
 
     def step_lanes(
-        self, cell: Any, _gravity: Any, _clock: float, _share: float,
-        pace: float, slope: Any, shared: float, x: float,
+        self, cell: Any, _gravity: Any, _clock: float, _share: Any,
+        step: Any, shared: Any, x: Any,
     ) -> None:  # fmt: skip
         add_slope(self, cell, shared, x)
-        set_row(cell, "lane", plus(row(cell, "lane"), times(slope, -pace * x)))
+        set_row(cell, "lane", plus(row(cell, "lane"), times(step, x)))
 
 
 class LaneCentredFTRL(LaneFTRL):
@@ -256,16 +262,16 @@ class LaneCentredFTRL(LaneFTRL):
     def mean_of(self, cell: Any) -> Any:
         return cell.mean
 
-    def note_mean(self, cell: Any, x: float, part: float, first: bool) -> None:
+    def note_mean(self, cell: Any, x: Any, part: float, first: bool) -> None:
         if first or cell.mean != 0.0:
-            mean = cell.mean + part * (x - cell.mean)
+            mean = cell.mean + part * (np.float64(x) - cell.mean)
             cell.mean = mean if mean != 0.0 else SMALLEST
             if cell.seen == 0:
                 cell.unit = 1.0  # until there is a distance
 
-    def along(self, cell: Any, x: float) -> float:
-        apart = x - cell.mean
-        return apart if abs(apart) > ROUNDING * abs(x) else 0.0
+    def along(self, cell: Any, x: Any) -> Any:
+        apart = np.float64(x) - cell.mean
+        return np.float32(apart if abs(apart) > ROUNDING * abs(np.float64(x)) else 0.0)
 
     def uncentre(self, cell: Any) -> None:
         if cell.seen > 0:
@@ -276,7 +282,7 @@ class LaneCentredFTRL(LaneFTRL):
             set_row(cell, "lane", times(row(cell, "lane"), larger / u))
         cell.mean = 0.0
 
-    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: float) -> None:
+    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: Any) -> None:
         if x != 0.0 or cell.mean == 0.0:  # at its mean, a value tells nothing of the unit
             note_value(self, cell, x)
 
@@ -304,30 +310,29 @@ class LaneAdaptive(NamedTuple):
     def worth(self, cell: Any, now: float, _clock: float) -> Any:
         return worth_of(self, cell, now)
 
-    def settle_lanes(self, cell: Any, gravity: Any, clock: float, x: float) -> None:
+    def settle_lanes(self, cell: Any, gravity: Any, clock: float, x: Any) -> None:
         if cell.seen > 0:
             w = lane_weights(self, cell, gravity, clock, share_of(self, cell))
-            before = np.float64(cell.unit)
+            before = np.float32(cell.unit)
             note_value(self, cell, x)
             if cell.unit != before:
-                w = times(w, before / cell.unit)
+                w = times(w, before / np.float32(cell.unit))
             set_row(cell, "lane", w)
         else:
             note_value(self, cell, x)
         cell.settled = clock
 
-    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: float) -> Any:
+    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: Any) -> Any:
         w = row(cell, "lane")
-        owed = (clock - cell.settled) * (np.float64(cell.unit) * share)
+        owed = np.float32(clock - cell.settled) * (np.float32(cell.unit) * share)
         return within(w, truncated(w, times(gravity, owed)), self.threshold)
 
     def step_lanes(
-        self, cell: Any, _gravity: Any, _clock: float, _share: float,
-        pace: float, slope: Any, shared: float, x: float,
+        self, cell: Any, _gravity: Any, _clock: float, _share: Any,
+        step: Any, shared: Any, x: Any,
     ) -> None:  # fmt: skip
         add_slope(self, cell, shared, x)
-        far = -pace * x * np.float64(share_of(self, cell))
-        set_row(cell, "lane", plus(row(cell, "lane"), times(slope, far)))
+        set_row(cell, "lane", plus(row(cell, "lane"), times(step, x * share_of(self, cell))))
 
 
 class LanePlain(NamedTuple):
@@ -347,25 +352,25 @@ class LanePlain(NamedTuple):
     def worth(self, cell: Any, now: float, _clock: float) -> Any:
         return worth_of(self, cell, now)
 
-    def settle_lanes(self, cell: Any, gravity: Any, clock: float, _x: float) -> None:
+    def settle_lanes(self, cell: Any, gravity: Any, clock: float, _x: Any) -> None:
         set_row(cell, "lane", lane_weights(self, cell, gravity, clock, 1.0))
         cell.settled = clock
 
     def share_of(self, _cell: Any) -> Any:
         return np.float32(1.0)
 
-    def in_units(self, _cell: Any, _x: float) -> Any:
-        return 0.0
+    def in_units(self, _cell: Any, _share: Any, _x: Any) -> Any:
+        return np.float32(0.0)
 
-    def lane_weights(self, cell: Any, gravity: Any, clock: float, _share: float) -> Any:
+    def lane_weights(self, cell: Any, gravity: Any, clock: float, _share: Any) -> Any:
         w = row(cell, "lane")
         return within(w, truncated(w, times(gravity, clock - cell.settled)), self.threshold)
 
     def step_lanes(
-        self, cell: Any, _gravity: Any, _clock: float, _share: float,
-        pace: float, slope: Any, _shared: float, x: float,
+        self, cell: Any, _gravity: Any, _clock: float, _share: Any,
+        step: Any, _shared: Any, x: Any,
     ) -> None:  # fmt: skip
-        set_row(cell, "lane", plus(row(cell, "lane"), times(slope, -pace * x)))
+        set_row(cell, "lane", plus(row(cell, "lane"), times(step, x)))
 
     def lengthens(self) -> bool:
         return False

@@ -120,9 +120,9 @@ class LaneLearner(Learner):
         self.label_scale = LabelScale(scaled=scale_labels, centred=intercept and not normalize)
         width = self._lane_update.n_lanes
         self._lanes = np.zeros(1, lane_record(width))
+        self._lanes["gravity"] = self.shrinkage.values[-1]  # lanes without use do as the last does
         self._lanes["gravity"][0, : self.n_lanes] = self.shrinkage.values
         self._state = np.zeros(5)
-        self._error = np.zeros(self.n_lanes)
         self._best = np.zeros(1, np.int64)
         self._centred = np.zeros(0, np.uint64)  # keys, plus one, of the features that are centred
         self.clock = Clock(self.schedule, self.shrinkage, counts_moments=False)
@@ -228,10 +228,10 @@ class LaneLearner(Learner):
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, self.shrinkage.by_noise),
             *(self.shrinkage.truncate_every, table.cells, table.room, self.bias, self._lanes),
-            *(self._state, self._error, self._best, self._centred),
-            *(float(self.has_intercept), self.normalize),
-            *(self.loss, self._lane_update, slots, np.empty(len(slots), np.float32)),
-            *(self._lanes["slope"][0, : self.n_lanes], fresh, rows, predicted, prediction),
+            *(self._state, self._best, self._centred, float(self.has_intercept), self.normalize),
+            *(type(self.loss).slope is Logistic.slope, self.loss, self._lane_update, slots),
+            *(np.empty(len(slots), np.float32), self._lanes["slope"][0], fresh, rows),
+            *(predicted, prediction),
         )
         self._centred = self._centred[self._centred != 0]
         table.enter(batch, fresh[:n_fresh])
@@ -291,7 +291,7 @@ class LaneLearner(Learner):
             *(batch.start, batch.key, batch.x, np.zeros_like(base) if scale.scaled else base),
             *(self._time.size, self.table.cells, self.bias, self._lanes),
             *(self._centred if constant else np.zeros(0, np.uint64), float(constant)),
-            *(normalize, self._lane_update, rows, rows["lane"]),
+            *(normalize, self._lane_update, rows),
         )
         found = rows["lane"][:, : self.n_lanes].astype(np.float64)
         if scale.scaled:
@@ -321,7 +321,7 @@ class LaneLearner(Learner):
         return super().state() | {
             "lanes": {
                 "state": self._state.tolist(),
-                "error": self._error.tolist(),
+                "error": self._lanes["error"][0].tolist(),
                 "best": self.best_so_far,
                 "centred": self._centred.tolist(),
                 "scores": self.scores.state(),
@@ -340,7 +340,7 @@ class LaneLearner(Learner):
         self._restore_lanes(state["lanes"])
 
     def _restore_lanes(self, lanes: Mapping[str, Any]) -> None:
-        self._state[:], self._error[:] = lanes["state"], lanes["error"]
+        self._state[:], self._lanes["error"] = lanes["state"], lanes["error"]
         self._best[0] = lanes["best"]
         self._centred = np.array(lanes["centred"], np.uint64)
         self.scores.restore(lanes["scores"])

@@ -20,7 +20,8 @@ from numba.extending import intrinsic, models, register_model
 from dwindle.jit.interpreted import JIT
 
 _FLOAT, _INT = ir.FloatType(), ir.IntType(32)
-_F4, _F8 = np.float32, np.float64
+_F4, _I4 = np.float32, np.int32
+_MANTISSA = 23  # bits of a single-precision number after its point
 
 
 class _Row(types.Type):
@@ -74,34 +75,92 @@ def _set_row(_typing: Any, record: Any, name: Any, v: Any) -> Any:
     return types.void(record, name, v), codegen
 
 
+def _number(x: Any) -> Any:
+    """Return the type in which a number is passed: single precision if it is, else double."""
+    return types.float32 if x == types.float32 else types.float64
+
+
 def _all_lanes(builder: Any, x: Any, n: int) -> Any:
-    """Return the row that has x, a double rounded to single precision, in all lanes."""
+    """Return the row that has x, rounded to single precision, in all lanes."""
     kind = ir.VectorType(_FLOAT, n)
-    one = builder.fptrunc(x, _FLOAT)
+    one = x if x.type == _FLOAT else builder.fptrunc(x, _FLOAT)
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), one, _INT(0))
     places = ir.Constant(ir.VectorType(_INT, n), [0] * n)
     return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), places)
 
 
-def _times(_typing: Any, v: Any, x: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
+def _filled(_typing: Any, v: Any, x: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.fmul(args[0], _all_lanes(builder, args[1], v.n))
+        return _all_lanes(builder, args[1], v.n)
 
-    return v(v, types.float64), codegen
+    return v(v, _number(x)), codegen
 
 
-def _product(_typing: Any, v: Any, w: Any) -> Any:
+def _with_number(operator: str) -> Callable[..., Any]:
+    """Make the code of an operator of a row and a number."""
+
+    def generate(_typing: Any, v: Any, x: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return getattr(builder, operator)(args[0], _all_lanes(builder, args[1], v.n))
+
+        return v(v, _number(x)), codegen
+
+    return generate
+
+
+def _with_row(operator: str) -> Callable[..., Any]:
+    """Make the code of an operator of two rows."""
+
+    def generate(_typing: Any, v: Any, w: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return getattr(builder, operator)(*args)
+
+        return v(v, w), codegen
+
+    return generate
+
+
+def _where_positive(_typing: Any, m: Any, v: Any, w: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.fmul(*args)
+        test, value, other = args
+        zero = ir.Constant(ir.VectorType(_FLOAT, m.n), [0.0] * m.n)
+        return builder.select(builder.fcmp_ordered(">", test, zero), value, other)
 
-    return v(v, w), codegen
+    return v(m, v, w), codegen
 
 
-def _plus(_typing: Any, v: Any, w: Any) -> Any:
+def _shifted(_typing: Any, v: Any, k: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.fadd(*args)
+        bits = ir.VectorType(_INT, v.n)
+        power = builder.shl(builder.bitcast(args[1], bits), ir.Constant(bits, [_MANTISSA] * v.n))
+        return builder.bitcast(builder.add(builder.bitcast(args[0], bits), power), args[0].type)
 
-    return v(v, w), codegen
+    return v(v, k), codegen
+
+
+def _all_within(_typing: Any, v: Any, limit: Any) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        value, most = args[0], _all_lanes(builder, args[1], v.n)
+        low = builder.fcmp_ordered(">=", value, builder.fneg(most))
+        high = builder.fcmp_ordered("<=", value, most)
+        lanes = builder.bitcast(builder.and_(low, high), ir.IntType(v.n))
+        return builder.icmp_unsigned("==", lanes, ir.IntType(v.n)(2**v.n - 1))
+
+    return types.boolean(v, _number(limit)), codegen
+
+
+def _place_of_least(_typing: Any, v: Any) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        least, step = args[0], v.n // 2
+        while step:  # each lane becomes the lesser of itself and the one that is so far away
+            places = ir.Constant(ir.VectorType(_INT, v.n), [(k + step) % v.n for k in range(v.n)])
+            other = builder.shuffle_vector(least, least, places)
+            least = builder.select(builder.fcmp_ordered("<", other, least), other, least)
+            step //= 2
+        lanes = builder.bitcast(builder.fcmp_ordered("==", args[0], least), ir.IntType(v.n))
+        return builder.zext(builder.cttz(lanes, ir.IntType(1)(0)), ir.IntType(64))
+
+    return types.int64(v), codegen
 
 
 def _truncated(_typing: Any, v: Any, a: Any) -> Any:
@@ -115,14 +174,14 @@ def _truncated(_typing: Any, v: Any, a: Any) -> Any:
     return v(v, a), codegen
 
 
-def _within(_typing: Any, v: Any, w: Any, limit: Any) -> Any:  # noqa: ARG001 - as above
+def _within(_typing: Any, v: Any, w: Any, limit: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         value, other, most = args[0], args[1], _all_lanes(builder, args[2], v.n)
         low = builder.fcmp_ordered(">=", value, builder.fneg(most))
         high = builder.fcmp_ordered("<=", value, most)
         return builder.select(builder.and_(low, high), other, value)
 
-    return v(v, w, types.float64), codegen
+    return v(v, w, _number(limit)), codegen
 
 
 def _both(_typing: Any, v: Any, w: Any) -> Any:
@@ -146,9 +205,18 @@ def _set_in_python(record: Any, name: str, v: Any) -> None:
 
 row = _operation(_row, lambda record, name: np.array(record.record[name]))
 set_row = _operation(_set_row, _set_in_python)
-times = _operation(_times, lambda v, x: v * _F4(x))  # v x, for a number x
-product = _operation(_product, lambda v, w: v * w)  # lane by lane, as all that follow
-plus = _operation(_plus, lambda v, w: v + w)
+filled = _operation(_filled, lambda v, x: np.full_like(v, _F4(x)))  # x in as many lanes as v has
+times = _operation(_with_number("fmul"), lambda v, x: v * _F4(x))  # v x, for a number x
+added = _operation(_with_number("fadd"), lambda v, x: v + _F4(x))  # v + x, for a number x
+product = _operation(_with_row("fmul"), lambda v, w: v * w)  # lane by lane, as all that follow
+quotient = _operation(_with_row("fdiv"), lambda v, w: v / w)
+plus = _operation(_with_row("fadd"), lambda v, w: v + w)
+where_positive = _operation(  # v where m is above 0, elsewhere w
+    _where_positive, lambda m, v, w: np.where(m > 0, v, w)
+)
+shifted = _operation(  # v times 2 to the power of the integer in the last bits of k
+    _shifted, lambda v, k: (v.view(_I4) + (k.view(_I4) << _I4(_MANTISSA))).view(_F4)
+)
 truncated = _operation(_truncated, _truncated_in_python)  # v - clip(v, -a, a), which is T1
 within = _operation(  # w where |v| is at most the limit, elsewhere v
     _within, lambda v, w, limit: np.where((v >= -_F4(limit)) & (v <= _F4(limit)), w, v)
@@ -156,3 +224,7 @@ within = _operation(  # w where |v| is at most the limit, elsewhere v
 some = _operation(  # whether there is a lane where neither is 0
     _both, lambda v, w: bool(((v != 0) & (w != 0)).any())
 )
+all_within = _operation(  # whether |v| is at most the limit in every lane
+    _all_within, lambda v, limit: bool(((v >= -_F4(limit)) & (v <= _F4(limit))).all())
+)
+place_of_least = _operation(_place_of_least, lambda v: int(v.argmin()))  # the first of equals
