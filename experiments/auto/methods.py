@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import MaxAbsScaler
 from vowpalwabbit import Workspace
 
 from dwindle.data.options import ReadOptions
@@ -116,15 +118,19 @@ def liblinear(rows: Rows, seed: int) -> Found:
 
     with _timed() as seconds, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # at the weak end: it fits noise there
-        chosen = walked(judged, strongest_penalty(x, y))
+        chosen = walked(judged, strongest_penalty(x, y)).penalty
         model = fitted(chosen, x, y)
     return _of_weights(model, x_test, rows, seconds(), chosen)
 
 
 def sgd(rows: Rows, seed: int) -> Found:
-    """Fit scikit-learn's stochastic gradient descent, its penalty chosen on a part held out."""
-    (x, x_test), y = rows.comparable, rows.label
-    cut = _cut(len(y))
+    """Fit scikit-learn's stochastic gradient descent, its penalty chosen on a part held out.
+
+    So is the scale: columns that have deviation 1, or those divided by their largest value.
+    """
+    y, cut = rows.label, _cut(len(rows.label))
+    largest = MaxAbsScaler().fit(rows.comparable[0])
+    scales = [rows.comparable, [csr_array(largest.transform(x)) for x in rows.comparable]]
 
     def fitted(alpha: float, x: csr_array, y: Floats) -> SGDClassifier:
         model = SGDClassifier(
@@ -132,14 +138,15 @@ def sgd(rows: Rows, seed: int) -> Found:
         )
         return model.fit(x, y)
 
-    def judged(alpha: float) -> float:
+    def judged(x: csr_array, alpha: float) -> float:
         return _auc(fitted(alpha, x[:cut], y[:cut]), x[cut:], y[cut:])
 
     with _timed() as seconds, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it has done its epochs
-        chosen = walked(judged, strongest_penalty(x, y) / len(y))
-        model = fitted(chosen, x, y)
-    return _of_weights(model, x_test, rows, seconds(), chosen)
+        walks = [walked(partial(judged, x), strongest_penalty(x, y) / len(y)) for x, _ in scales]
+        (x, x_test), best = max(zip(scales, walks, strict=True), key=lambda each: each[1].auc)
+        model = fitted(best.penalty, x, y)
+    return _of_weights(model, x_test, rows, seconds(), best.penalty)
 
 
 def _auc(model: LogisticRegression | SGDClassifier, x: csr_array, y: Floats) -> float:
@@ -187,7 +194,7 @@ def vw_l1(rows: Rows, _seed: int) -> Found:
         with _timed() as seconds:
             largest = max(map(abs, _vw_weights(_vw_model(part.train, rows), rows).values()))
             # The gravity of a run is about l1 * rate * examples; it must exceed every weight.
-            chosen = walked(judged, 4 * largest / (VW_RATE * cut))
+            chosen = walked(judged, 4 * largest / (VW_RATE * cut)).penalty
             model = _vw_model(files.train, rows, chosen)
         return _of_vw(model, files.test, rows, seconds(), chosen)
 
@@ -235,15 +242,24 @@ def _of_vw(
 # What they have in common
 
 
-def walked(judge: Callable[[float], float], strongest: float) -> float:
-    """Return the penalty that is judged best on the way from the strongest to weaker ones."""
-    aucs: list[float] = []
-    while len(aucs) < MOST:
-        aucs.append(judge(strongest / FACTOR ** len(aucs)))
-        useful = sum(auc > CHANCE for auc in aucs)
-        if useful >= LEAST and len(aucs) - 1 - int(np.argmax(aucs)) >= BEYOND:
+class Step(NamedTuple):
+    """A penalty, and the AUC that it is judged by."""
+
+    penalty: float
+    auc: float
+
+
+def walked(judge: Callable[[float], float], strongest: float) -> Step:
+    """Return the best step on the way from the strongest penalty to weaker ones."""
+    steps: list[Step] = []
+    while len(steps) < MOST:
+        penalty = strongest / FACTOR ** len(steps)
+        steps.append(Step(penalty, judge(penalty)))
+        best = max(range(len(steps)), key=lambda i: steps[i].auc)  # the first of equals
+        useful = sum(step.auc > CHANCE for step in steps)
+        if useful >= LEAST and len(steps) - 1 - best >= BEYOND:
             break
-    return float(strongest / FACTOR ** int(np.argmax(aucs)))
+    return steps[best]
 
 
 def _cut(examples: int) -> int:

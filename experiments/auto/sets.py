@@ -206,8 +206,9 @@ def _of_batches(split: data.Split) -> Rows:
     """Return the matrices of a split, as they are."""
 
     def matrix(batch: Batch) -> csr_array:
-        entries = batch.x.astype(np.float64), batch.key.astype(np.int32), batch.start
-        return csr_array(entries, shape=(batch.n_examples, len(split.names)))
+        key, start = (each.astype(np.int32) for each in (batch.key, batch.start))
+        shape = batch.n_examples, len(split.names)
+        return csr_array((batch.x.astype(np.float64), key, start), shape=shape)
 
     train, test = split.train, split.test
     return Rows(matrix(train), matrix(test), _numbers(train.label), _numbers(test.label))

@@ -82,14 +82,14 @@ def test_the_penalty_that_is_taken_is_never_the_last_that_was_tried():
         return tried[strength]
 
     best = walked(judge, 1024.0)
-    assert best == 2.0**-15
-    assert best / min(tried) == FACTOR**BEYOND
+    assert best == (2.0**-15, 0.9)
+    assert best.penalty / min(tried) == FACTOR**BEYOND
     assert sum(auc > 0.5 for auc in tried.values()) >= LEAST
     assert max(tried) == 1024.0
 
 
 def test_of_equal_penalties_the_strongest_is_taken():
-    assert walked(lambda strength: 0.5 if strength > 2 else 1.0, 8.0) == 2.0
+    assert walked(lambda strength: 0.5 if strength > 2 else 1.0, 8.0).penalty == 2.0
 
 
 def test_the_mean_auc_and_the_features_are_compared_with_those_of_l1():
