@@ -19,6 +19,7 @@ WITH = {
     "threshold": ("--gravity 0.01", "0.25"),
     "beta": ("--update ftrl", "0.5"),
     "gravity": ("", "0.01"),
+    "sigmas": ("", "0.25"),
     "l2": ("--gravity 0.01", "0.001"),
     "truncate_every": ("--gravity 0.01", "7"),
     "learning_rate": ("", "0.05"),
@@ -33,6 +34,7 @@ WITH = {
     "shrinkage": ("", "none"),
     "update": ("", "averaged"),
 }
+IN_FILES = {"sigmas": "values"}  # how a model's settings call them, if otherwise
 ON = ("intercept", "standardize")  # unless told otherwise
 
 
@@ -67,8 +69,9 @@ def test_a_setting_that_is_given_is_in_the_model(data, tmp_path, name):
         assert settings[name] == {"intercept": False, "normalize": True, "max_live": 500}[name]
     else:
         fields = {k: v for part in settings.values() if isinstance(part, dict)
-                  for each in part.values() for k, v in each.items()}  # fmt: skip
-        assert fields[name] == float(value)
+                  for each in part.values() if isinstance(each, dict)
+                  for k, v in each.items()}  # fmt: skip
+        assert fields[IN_FILES.get(name, name)] == ([0.25] if name == "sigmas" else float(value))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,9 @@ def test_a_setting_that_does_not_fit_is_told_in_one_line(data, tmp_path, wrong, 
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize("name", [name for name in WITH if name not in {"max_live", "shrinkage"}])
+@pytest.mark.parametrize(
+    "name", [name for name in WITH if name not in {"max_live", "shrinkage", "sigmas"}]
+)
 def test_tune_takes_it_too_and_the_command_it_prints_makes_the_same_model(data, tmp_path, name):
     others, value = WITH[name]
     flag = f"--{'no-' * (name in ON)}{name.replace('_', '-')}"
@@ -142,7 +147,7 @@ def test_tune_refuses_settings_before_it_reads_the_data(tmp_path, wrong, message
     "wrong",
     [
         {"passes": "3"}, {"passes": None}, {"keep": "3"}, {"max_live": "3"}, {"cooldown": None},
-        {"gravity": "0.1"}, {"update": "auto"}, {"shrinkage": "auto"},
+        {"gravity": "0.1"}, {"update": "fast"}, {"shrinkage": "auto"},
         {"learning_rate": Schedule(0.1), "power_t": 0.5},
     ],
     ids=str,

@@ -64,7 +64,7 @@ def test_labels_that_are_text_keep_their_names(tmp_path):
 
 
 def test_a_sorted_file_is_told_and_shuffling_mends_it(data, tmp_path):
-    args = ("train", data, "-m", tmp_path / "m")
+    args = ("train", data, "-m", tmp_path / "m", "--dense")
     said = dwindle(*args, text=True).stderr
     assert said.count(SORTED) == 1
     assert "(1 change in 1,200 examples; at random" in said

@@ -148,9 +148,9 @@ def test_a_regression_goes_on_in_the_unit_of_its_labels(tmp_path, state):
 
 
 def test_a_model_of_sums_cannot_go_on_without_them(days):
-    dwindle("train", "monday.vw", "-m", "m", "--update", "ftrl", "-q", cwd=days)
+    dwindle("train", "monday.vw", "-m", "m", "--update", "rda", "-q", cwd=days)
     with pytest.raises(
-        DataError, match=r"FTRL.* this model lacks: train the earlier one with --sav"
+        DataError, match=r"RDA.* this model lacks: train the earlier one with --sav"
     ):
         train([str(days / "tuesday.vw")], days / "n", start_from=days / "m")
 

@@ -1,4 +1,4 @@
-"""Plots of weights and of accuracy against sparsity; they need ``pip install "dwindle[plot]"``.
+"""Plots of weights and of models against their size; they need ``pip install "dwindle[plot]"``.
 
 The colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
@@ -14,6 +14,7 @@ from matplotlib.ticker import LogFormatter
 from dwindle._base.errors import DataError
 from dwindle._base.text import counted
 from dwindle.algorithm.shrinkage import Truncation
+from dwindle.engine.lane_scores import Lane
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.model.model import Model
@@ -140,6 +141,38 @@ def plot_frontier(found: Found, axes: Any = None) -> tuple[Axes, ...]:
     if figure is not None:  # lay out twice: the first time, the ticks are not yet known
         figure.draw_without_rendering()
     return drawn
+
+
+def plot_lanes(lanes: Sequence[Lane], score: str = "AUC", axes: Any = None) -> tuple[Axes, ...]:
+    """Draw what decided between gravities learned at once against the features that each keeps.
+
+    ``lanes`` are those of `LaneLearner.frontier`, or of a summary; the chosen one is marked.
+    ``score`` is the label of that axis. ``axes`` are the axes to draw on; they are returned.
+    """
+    if not lanes:
+        raise DataError("there is nothing to draw: there are no gravities to compare")
+    if axes is None:
+        _, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    drawn: Axes = axes
+    kept = [lane.kept for lane in lanes]
+    chosen = next(lane for lane in lanes if lane.chosen)
+    judged = [lane.judged for lane in lanes]
+    drawn.plot(kept, judged, color=BLUE, marker="o", markersize=4, label="a gravity, in sigmas")
+    told = f"chosen: {counted(chosen.kept, 'feature')}, {chosen.judged:.4g}"
+    drawn.plot(chosen.kept, chosen.judged, "*", color=ORANGE, markersize=14, label=told)
+    for lane in lanes:
+        place = (lane.kept, lane.judged), (0, 8)
+        drawn.annotate(
+            f"{lane.gravity:.2g}", *place, textcoords="offset points", ha="center", size=8
+        )
+    drawn.set_xscale(**_scale(kept))
+    drawn.xaxis.set_major_formatter("{x:,.0f}")
+    drawn.set_xlabel("features kept")
+    drawn.set_ylabel(score)
+    drawn.margins(y=0.12)
+    drawn.grid(alpha=0.3)
+    drawn.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    return (drawn,)
 
 
 def _draw_frontier(

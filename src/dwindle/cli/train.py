@@ -9,6 +9,7 @@ from click.core import ParameterSource
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import AUTO, options_of
 from dwindle.cli.errors import one_line_errors
+from dwindle.cli.frontier import LATE, TITLES
 from dwindle.cli.options import (
     Command,
     as_json,
@@ -21,6 +22,7 @@ from dwindle.cli.options import (
     setting,
     taken,
 )
+from dwindle.cli.picture import Picture
 from dwindle.cli.report import Report, screen
 from dwindle.cli.signals import stop_signals
 from dwindle.runs.settings import TrainSettings
@@ -46,6 +48,11 @@ BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
     help="Go on from an earlier model, with its settings unless others are given.",
 )
 @click.option("--resume", is_flag=True, help="Go on with a stopped run, from MODEL.checkpoint.")
+@click.option(
+    "--picture",
+    metavar="FILE",
+    help="Plot of the gravities learned at once, as SVG, PNG or PDF by its name.",
+)
 @as_json("progress and summary")
 @quiet
 @click.pass_context
@@ -60,7 +67,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     \b
     Example:
       dwindle train train.vw --model ads.parquet
-      dwindle train train.vw --keep 100 --model small.parquet
+      dwindle train train.vw --keep 100 --picture sizes.svg --model small.parquet
       dwindle train train.vw --dense --model all.parquet
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle train train.vw --sigmas 0.25 --model ads.parquet
@@ -71,6 +78,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     from dwindle.runs.train import train
 
     paths, model = options.pop("data"), options.pop("model")
+    picture = Picture(options.pop("picture"), model)
+    picture.check(paths)
     going_on = {name: options.pop(name) for name in ("resume", "start_from")}
     given = {
         STANDS_FOR.get(name, name)
@@ -92,6 +101,11 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop[0])
     report.summary(summary, model)
+    if summary.choice is not None:
+        score = f"{TITLES[summary.choice.metric]} {LATE}, before learning"
+        picture.draw(report.note, "plot_lanes", summary.frontier, score)
+    elif picture.path is not None:
+        report.note("no picture: one gravity was learned; leave out --gravity to learn several")
 
 
 def _settings(options: dict[str, Any]) -> TrainSettings:

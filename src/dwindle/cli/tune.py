@@ -1,9 +1,6 @@
 """``dwindle tune``: the command of `dwindle.runs.tune.tune.tune`."""
 
 import sys
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import click
@@ -24,13 +21,13 @@ from dwindle.cli.options import (
     setting,
     taken,
 )
+from dwindle.cli.picture import Picture
 from dwindle.cli.report import screen
 from dwindle.cli.signals import stop_signals
 from dwindle.cli.tune_report import Report
 from dwindle.runs.metrics import goals
 from dwindle.runs.settings import RunSettings, TrainSettings
 
-INSTALL = 'pip install "dwindle[plot]"'
 # Settings that may have several values, and what is tried by default.
 TRIED = dict.fromkeys(
     ("learning_rate", "pass_decay", "gravity", "passes", "cooldown"), "chosen by the data"
@@ -95,7 +92,8 @@ def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
 
     given = dict(options)
     paths, model = options.pop("data"), options.pop("model")
-    picture = Picture(options.pop("picture"), model, wanted=not options.pop("no_picture"))
+    asked, wanted = options.pop("picture"), not options.pop("no_picture")
+    picture = Picture(asked, model, f"{model}.png" if wanted else None)
     picture.check(paths)
     settings = _settings(options)
     stop = stop_signals()
@@ -112,7 +110,7 @@ def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop[0])
     report.summary(tuned.summary, model)
-    picture.draw(tuned.found, report.note)
+    picture.draw(report.note, "plot_frontier", tuned.found)
 
 
 def _settings(options: dict[str, Any]) -> Any:
@@ -136,62 +134,3 @@ def _share(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         raise SettingError(f"--tolerance: expected a share like 1% or 0.01, got {text!r}") from None
-
-
-class Picture:
-    """The plot of the frontier, and where to write it."""
-
-    def __init__(self, asked: str | None, model: str, *, wanted: bool) -> None:
-        self.asked = asked is not None
-        self.model = Path(model)
-        self.path = Path(asked or f"{model}.png")
-        self.wanted = wanted
-
-    def check(self, paths: Sequence[str]) -> None:
-        """Refuse, before any work, a file that could not be written after it."""
-        if not self.wanted:
-            return
-        if self.path.absolute() == self.model.absolute():
-            raise SettingError(f"--picture: {self.path} is the model: name another file")
-        from dwindle._base.files import check_apart
-        from dwindle.data.sources import sources
-
-        check_apart(self.path, sources(paths))
-        if self.asked:
-            if not self.path.absolute().parent.is_dir():
-                raise SettingError(f"--picture: there is no folder {self.path.parent} to write to")
-            if not _matplotlib():
-                raise SettingError(f"--picture needs matplotlib: {INSTALL}")
-            from matplotlib.backend_bases import FigureCanvasBase
-
-            if self.path.suffix[1:] not in FigureCanvasBase.filetypes:
-                known = ", ".join(FigureCanvasBase.filetypes)
-                raise SettingError(
-                    f"--picture: expected a name that ends in one of {known}, got {self.path}"
-                )
-
-    def draw(self, found: Any, note: Callable[[str], None]) -> None:
-        """Write it, or say why not."""
-        if not self.wanted:
-            return
-        if not _matplotlib():
-            note(f"no picture without matplotlib: {INSTALL}")
-            return
-        import matplotlib as mpl
-
-        mpl.use("Agg")  # no window, whatever there is
-        import matplotlib.pyplot as plt
-        from matplotlib.figure import Figure
-
-        from dwindle._base.files import replacing
-        from dwindle.analysis.plots import plot_frontier
-
-        figure = plot_frontier(found)[0].figure
-        assert isinstance(figure, Figure)
-        with replacing(self.path) as file:
-            figure.savefig(file, format=self.path.suffix[1:], dpi=150)
-        plt.close(figure)
-
-
-def _matplotlib() -> bool:
-    return find_spec("matplotlib") is not None

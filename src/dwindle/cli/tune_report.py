@@ -14,6 +14,7 @@ from dwindle.cli.output import for_json
 from dwindle.runs.metrics import METRICS
 
 ROWS = 15  # at most, of the table
+OWN = ("model", "tolerance", "picture")  # options that are another thing in ``dwindle train``
 
 
 class Report(report.Report):
@@ -59,7 +60,7 @@ def command_line(setting: Any, options: Mapping[str, Any]) -> str:
     from dwindle.cli.train import command as train
 
     words = ["dwindle", "train", *options["data"], "--model", options["model"]]
-    given = {name: value for name, value in options.items() if name != "model"}
+    given = {name: value for name, value in options.items() if name not in OWN}
     chosen = given | setting._asdict()
     for each in train.params:
         value = chosen.get(each.name or "")

@@ -38,7 +38,7 @@ from dwindle.engine.lane_updates import (
     lane_record,
 )
 from dwindle.engine.learner import Learner, base_of
-from dwindle.engine.learner_state import arguments_in
+from dwindle.engine.learner_state import arguments_in, fields_of
 from dwindle.engine.table import Table, empty_cells
 from dwindle.engine.validation import check_loss
 from dwindle.features.batch import Batch, Features
@@ -302,6 +302,26 @@ class LaneLearner(Learner):
         """Begin a new pass over the data; lanes are judged by the first one."""
         super().next_pass()
         self.scores.done = self.scores.examples > 0
+
+    def begin_passes(self) -> None:
+        """Count passes anew: what comes next was not learned from before, so it is judged."""
+        super().begin_passes()
+        self.scores.done = False
+
+    def cells_of(
+        self, weight: NDArray[np.float64], scale: NDArray[np.float32] | None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the fields of cells of which only weights, and perhaps the scales, are known.
+
+        All lanes begin with them: gravity then parts those that are earned again from the others.
+        """
+        cells = empty_cells(self._lane_update, len(weight))
+        cells["unit"] = 1.0 if scale is None else scale
+        cells["seen"] = 1
+        is_dual = type(self.update) is FTRL
+        share = self.update.beta * np.square(cells["unit"]) if is_dual else np.float32(1)
+        cells["lane"] = (weight * share)[:, None]
+        return fields_of(cells)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""

@@ -310,6 +310,10 @@ class Learner:
         with Held():
             self._open_window(next_pass=True)
 
+    def begin_passes(self) -> None:
+        """Count passes anew: what comes next was not learned from before."""
+        self.clock.set(**self.clock.state | {"passes": 0})
+
     def cooldown(self, n_steps: int = 1) -> None:
         """Take steps without examples: gravity pulls, nothing is learned.
 
@@ -352,6 +356,14 @@ class Learner:
         """
         with Held():
             self.table.sweep()
+
+    def cells_of(
+        self, weight: NDArray[np.float64], scale: NDArray[np.float32] | None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the fields of cells of which only weights, and perhaps the scales, are known."""
+        if scale is None or "scale" not in (self.bias.dtype.names or ()):
+            return {"weight": weight}
+        return {"weight": weight, "scale": scale}
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""

@@ -51,14 +51,14 @@ def state_of(
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)
     return {
-        "intercept": {name: json_number(field[0]) for name, field in _fields(bias).items()},
+        "intercept": {name: json_number(field[0]) for name, field in fields_of(bias).items()},
         "clock": clock.state,
         "label_moments": label_scale.moments.tolist(),
         "n_cells": len(table.cells),
         "peak": table.peak,
         "last_cut": list(table.last_eviction),
         "seen": table.seen.packed(),
-        "cells": {"id": key} | _fields(full),
+        "cells": {"id": key} | fields_of(full),
         "names": table.names.of(key),
     }
 
@@ -74,19 +74,19 @@ def restore(
     key = state["cells"]["id"]
     rows = empty_cells(table.update, len(key))
     rows["key"] = key + np.uint64(1)
-    for name, field in _fields(rows).items():
+    for name, field in fields_of(rows).items():
         field[:] = state["cells"][name]
     table.fill(rows, state["n_cells"])
     table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
     table.last_eviction = Eviction(*state.get("last_cut", ()))
     table.names.enter(key, state["names"], np.arange(len(key)))
-    for name, field in _fields(bias).items():
+    for name, field in fields_of(bias).items():
         field[:] = float(state["intercept"][name])
     clock.set(**state["clock"])
     label_scale.moments[:] = state.get("label_moments", ())
 
 
-def _fields(cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def fields_of(cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Return views of all fields but the key; of a field that is a row, one for each number."""
     kinds = cells.dtype.names or ()
     names = ["weight", *(name for name in kinds if name not in {"key", "weight"})]

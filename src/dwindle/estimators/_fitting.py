@@ -86,7 +86,7 @@ class Fitting:
             self.learner.cooldown(settings.cooldown)
             for member in members_of(self.learner):
                 # Whatever it learns next is of other passes, also after it was saved and loaded.
-                member.clock.set(**member.clock.state | {"passes": 0})
+                member.begin_passes()
         return number
 
     def _end_pass(self) -> None:

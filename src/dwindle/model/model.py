@@ -26,7 +26,7 @@ from dwindle.algorithm.updates import Plain
 from dwindle.engine import kernels
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
-from dwindle.engine.lanes import learner_from, learner_of
+from dwindle.engine.lanes import LaneLearner, learner_from, learner_of
 from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
@@ -101,10 +101,11 @@ class Model:
             )
         if self.state is None or _differ(settings, self.settings):
             return self._with_these_weights(settings)
-        clock = self.state["clock"] | {"passes": 0}
-        learner = learner_from(self.state | {"settings": self.settings, "clock": clock})
+        learner = learner_from(self.state | {"settings": self.settings})
+        learner.begin_passes()
         if settings != self.settings:
-            learner.table.settle(learner.clock.now, learner.clock.size)
+            if not isinstance(learner, LaneLearner):
+                learner.table.settle(learner.clock.now, learner.clock.size)
             learner = learner_from(learner.state() | {"settings": settings})
         return learner
 
@@ -123,15 +124,15 @@ class Model:
         seen = DistinctCounter()
         seen.observe(self.key)
         cells = {name: np.zeros(n, column.dtype) for name, column in state["cells"].items()}
-        state["cells"] = cells | {"id": self.key, "weight": self.weight / unit}
-        if "scale" in cells and self.scale is not None:
-            state["cells"]["scale"] = self.scale
-        state["intercept"]["weight"] = (self.intercept - scale.mean) / unit
+        state["cells"] = cells | {"id": self.key} | fresh.cells_of(self.weight / unit, self.scale)
+        intercept = np.array([(self.intercept - scale.mean) / unit])
+        state["intercept"] |= {k: v[0] for k, v in fresh.cells_of(intercept, None).items()}
         state |= {"names": self.names, "n_cells": n_cells_for(n), "peak": n, "seen": seen.packed()}
         learner = learner_from(state)
         key, weight = learner.weight_of_keys()
         kept, own = weight[np.argsort(key)], self.weight[np.argsort(self.key)]
-        if len(kept) != len(own) or not np.allclose(kept, own, rtol=1e-12, atol=0.0):
+        near = 1e-6 if isinstance(learner, LaneLearner) else 1e-12  # which is in single precision
+        if len(kept) != len(own) or not np.allclose(kept, own, rtol=near, atol=0.0):
             raise DataError(
                 f"with {learner.update} a weight follows from sums that this model lacks: "
                 "train the earlier one with --save-state"
@@ -238,8 +239,10 @@ class Model:
 def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     """Whether learners of these settings remember other things."""
 
-    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str]]:
-        return each.get("scale_labels", False), set(each["update"])
+    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str], int]:
+        [shrinkage] = each["shrinkage"].values()
+        lanes = len(shrinkage["values"]) if "choice" in each else 0
+        return each.get("scale_labels", False), set(each["update"]), lanes
 
     return remembered(settings) != remembered(others)
 
