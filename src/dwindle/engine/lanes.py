@@ -314,13 +314,14 @@ class LaneLearner(Learner):
         """Return the fields of cells of which only weights, and perhaps the scales, are known.
 
         All lanes begin with them: gravity then parts those that are earned again from the others.
+        The weights of `RDA` are sums of gradients, which are not known: they begin at zero.
         """
         cells = empty_cells(self._lane_update, len(weight))
         cells["unit"] = 1.0 if scale is None else scale
         cells["seen"] = 1
-        is_dual = type(self.update) is FTRL
-        share = self.update.beta * np.square(cells["unit"]) if is_dual else np.float32(1)
-        cells["lane"] = (weight * share)[:, None]
+        if type(self.update) is FTRL:
+            weight = weight * self.update.beta * np.square(cells["unit"])
+        cells["lane"] = (weight * (type(self.update) is not RDA))[:, None]
         return fields_of(cells)
 
     def arguments(self) -> dict[str, Any]:
