@@ -317,6 +317,12 @@ class LaneCentredFTRL(LaneFTRL):
     centres = True
 
 
+class LaneCentredRDA(LaneRDA):
+    """Beyond the paper: `LaneRDA` likewise."""
+
+    centres = True
+
+
 class LaneAdaptive(LaneFTRL):
     """Beyond the paper: truncated gradient with AdaGrad's rates for several gravities; ``v`` is w."""
 
@@ -476,6 +482,10 @@ def lanes(
         slopes = [importance * slope(p, label) for p in predictions]  # step 4
         error = [0.999 * e + s * s for e, s in zip(error, slopes, strict=True)]
         best = error.index(min(error))
+        before, noise = noise, noise + slopes[best] ** 2 / squared
+        if update.lengthens:  # the best lane's n is not made for the errors of others
+            most = math.sqrt(squared * noise)
+            slopes = [min(max(s, -most), most) for s in slopes]
         pace = rate / math.sqrt(squared)
         for (name, value), divisor in zip(entries, divisors, strict=True):  # step 5
             feature, w = known[name], weights(name, divisor)
@@ -488,7 +498,6 @@ def lanes(
                 v - pace * s * x / scale + more * own
                 for v, s, own in zip(feature.v, slopes, w, strict=True)
             ]
-        before, noise = noise, noise + slopes[best] ** 2 / squared
         waiting += rate * (math.sqrt(noise) - math.sqrt(before))
         if step % every == 0:
             if by_noise:

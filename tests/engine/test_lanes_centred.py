@@ -7,16 +7,19 @@ import pytest
 from hypothesis import given
 
 import reference
-from dwindle import Batch, Squared
+from dwindle import Batch, Poisson, Squared
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.dual_averaging import CentredFTRL
+from dwindle.algorithm.dual_averaging import CentredFTRL, CentredRDA
 from dwindle.engine.lanes import LaneLearner, learner_from
 from helpers.effort import few_examples
 from helpers.lane_learners import LaneUpdate, expected_of, final, weights_by_lane
 from helpers.random_streams import batch_of, cut, seeds
 
 BETA = 0.2
-CENTRED = LaneUpdate(CentredFTRL(BETA), lambda theta: reference.LaneCentredFTRL(BETA, theta), False)
+UPDATES = [
+    LaneUpdate(CentredFTRL(BETA), lambda theta: reference.LaneCentredFTRL(BETA, theta), False),
+    LaneUpdate(CentredRDA(BETA), lambda theta: reference.LaneCentredRDA(BETA, theta), False),
+]
 
 
 class SQUARED:
@@ -45,15 +48,16 @@ def columns(seed, n=60, *, gaps=True):
     return examples
 
 
-def learner(**settings):
-    return LaneLearner(Squared(), update=CentredFTRL(BETA), learning_rate=0.5, **settings)
+def learner(update=UPDATES[0].update, **settings):
+    return LaneLearner(Squared(), update=update, learning_rate=0.5, **settings)
 
 
+@pytest.mark.parametrize("update", UPDATES, ids=str)
 @given(seed=seeds)
 @few_examples(5)
-def test_all_lanes_are_the_reference_s(seed):
-    examples, ours = columns(seed), learner()
-    expected = expected_of(ours, SQUARED, CENTRED, examples)
+def test_all_lanes_are_the_reference_s(update, seed):
+    examples, ours = columns(seed), learner(update.update)
+    expected = expected_of(ours, SQUARED, update, examples)
     predictions = ours.learn(batch_of(examples))
     scale = 1e-4 * np.abs(predictions).max()
     np.testing.assert_allclose(predictions, [p for p, _, _ in expected], 1e-3, scale)
@@ -124,6 +128,16 @@ def test_a_gap_in_a_column_leaves_the_prediction_at_its_mean():
     np.testing.assert_allclose(ours.predict_lanes(middle), before, atol=1.0)  # of a spread of 30
     found = ours.learn(Batch.from_dicts(rows[:50], years[:50] - 2000.0))
     assert np.abs(found - (years[:50] - 2000)).max() < 40  # no shock: a year is 2000 of its units
+
+
+def test_no_lane_leaps_where_the_loss_is_steep():
+    """Lanes share the rates of the best one: another's slopes may be exp of what its are."""
+    rng = np.random.default_rng(2)
+    x = rng.gamma(0.5, 1.0, (400, 13)) * 10.0 ** rng.integers(-2, 3, 13)
+    rows = [{f"c{j}": v for j, v in enumerate(row)} for row in x.tolist()]
+    counts = rng.poisson(20, 400)
+    steep = LaneLearner(Poisson(), update=CentredRDA(BETA), learning_rate=2.0)
+    assert np.isfinite(steep.learn(Batch.from_dicts(rows, counts))).all()
 
 
 def test_a_column_that_never_changes_has_no_weight():

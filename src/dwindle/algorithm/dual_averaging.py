@@ -126,9 +126,17 @@ class RDA(FTRL):
 class CentredFTRL(FTRL):
     """`FTRL` for columns far from zero: features that every example has are taken from their mean.
 
-    It is for several gravities at once: see `engine.lane_updates.LaneCentredFTRL`.
+    It is for several gravities at once: see `engine.lane_updates.Centring`.
     """
 
     def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
         """Refuse a single gravity."""
-        raise SettingError(f"CentredFTRL is for several gravities at once, got {shrinkage}")
+        raise SettingError(f"{type(self).__name__} is for several gravities at once: {shrinkage}")
+
+
+class CentredRDA(RDA):
+    """`RDA` for columns far from zero, as `CentredFTRL` is."""
+
+    def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
+        """Refuse a single gravity."""
+        raise SettingError(f"{type(self).__name__} is for several gravities at once: {shrinkage}")

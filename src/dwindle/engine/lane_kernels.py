@@ -41,6 +41,7 @@ from dwindle.jit.vectors import (
     row,
     set_row,
     times,
+    truncated,
 )
 
 teach(settle_lanes, share_of, lane_weights, step_lanes, lengthens, in_units)
@@ -279,6 +280,12 @@ def learn(
         if not all_within(s, 0.0):
             of_best = np.float32(slopes[best[0]])
             span = math.sqrt(length) if lengthens(update) else 1.0
+            of_noise = np.float64(of_best) / span
+            state[NOISE] += of_noise * of_noise
+            root = math.sqrt(state[NOISE])
+            if lengthens(update):
+                beyond = truncated(s, filled(s, np.float32(span * root)))
+                s = plus(s, times(beyond, -1.0))
             steps = times(s, -rate[at] / span)
             if constant > 0.0:
                 step_lanes(update, bias[0], none, clock, bias_share, steps, of_best, one)
@@ -288,9 +295,6 @@ def learn(
                     update, cell, gravity, clock, np.float32(shares[k - begin]),
                     steps, of_best, along(update, cell, np.float32(x[k]) * spread),
                 )  # fmt: skip
-            of_noise = np.float64(of_best) / span
-            state[NOISE] += of_noise * of_noise
-            root = math.sqrt(state[NOISE])
             state[WAITING] += rate[at] * (root - state[ROOT])
             state[ROOT] = root
         if (n_steps + at) % every == 0:

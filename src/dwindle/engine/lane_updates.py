@@ -12,7 +12,8 @@ Examples are divided by their length, the root of 1 + sum of (x / u)^2. The *noi
 
 the deviation of the summed gradient of a feature, of unit 1, that tells nothing. So a gravity of c
 is in sigmas: it needs no scale and no look at the data. S only grows, as a pull must; beside it
-grows eta S, which the formulas call S, too.
+grows eta S, which the formulas call S, too. A slope of another lane counts for no more than length
+times S: as n is not its own, a lane that errs much more than the best would leap.
 
 Cells are in single precision, and so is every step of the arithmetic with them, which takes half
 the time; what is read from a cell is an `np.float32` by name, as without a compiler it would be a
@@ -234,8 +235,10 @@ class LaneRDA(LaneFTRL):
         set_row(cell, "lane", plus(row(cell, "lane"), times(step, x)))
 
 
-class LaneCentredFTRL(LaneFTRL):
-    """`LaneFTRL` for columns far from zero: features that every example has are centred.
+class Centring:
+    """What an update in lanes has beside its own to centre features that every example has.
+
+    It is for columns far from zero, which are hardly different from the constant 1.
 
     With m their mean of the examples so far, by importance, and b the intercept,
 
@@ -251,6 +254,8 @@ class LaneCentredFTRL(LaneFTRL):
     ``mean`` is 0 for a feature that is not centred. There are never more that are than the features
     of the first example.
     """
+
+    n_lanes: int
 
     def cell(self) -> np.dtype[np.void]:
         """Return the layout of a cell."""
@@ -285,6 +290,14 @@ class LaneCentredFTRL(LaneFTRL):
     def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: Any) -> None:
         if x != 0.0 or cell.mean == 0.0:  # at its mean, a value tells nothing of the unit
             note_value(self, cell, x)
+
+
+class LaneCentredFTRL(Centring, LaneFTRL):
+    """`LaneFTRL` that centres."""
+
+
+class LaneCentredRDA(Centring, LaneRDA):
+    """`LaneRDA` that centres."""
 
 
 class LaneAdaptive(NamedTuple):

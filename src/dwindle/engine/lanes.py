@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import exact, require
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL
+from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import MOST_LANES, Sigmas, check_shrinkage
@@ -30,6 +30,7 @@ from dwindle.engine.lane_updates import (
     LANES,
     LaneAdaptive,
     LaneCentredFTRL,
+    LaneCentredRDA,
     LaneFTRL,
     LanePlain,
     LaneRDA,
@@ -44,7 +45,12 @@ from dwindle.engine.validation import check_loss
 from dwindle.features.batch import Batch, Features
 
 FORGETS = 2**20  # cells of a table from which on features that no gravity holds may be forgotten
-_DUAL = {FTRL: LaneFTRL, RDA: LaneRDA, CentredFTRL: LaneCentredFTRL}
+_DUAL = {
+    FTRL: LaneFTRL,
+    RDA: LaneRDA,
+    CentredFTRL: LaneCentredFTRL,
+    CentredRDA: LaneCentredRDA,
+}
 _CALLERS = lane_kernels.learn.function, kernels.values.function
 
 
