@@ -13,6 +13,7 @@ from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
 from helpers.commands import dwindle
 from helpers.observing import heard
+from helpers.planted_data import CLASSES, svmlight
 from helpers.stop_after import stopped_after
 from helpers.training_text import lines
 
@@ -48,6 +49,10 @@ def bits(path):
         "--update ftrl -g 1",
         "--update rda -g 1e-3",
         "-g 1e-4 --max-live 300",
+        "",
+        "--sigmas 0.25",
+        "--sigmas 0,0.1,0.5 --update adaptive",
+        "--gravity auto --update rda --keep 9",
         "--shrinkage rounding --threshold 0.01 --truncate-every 50",
     ],
 )
@@ -78,6 +83,42 @@ def test_a_model_without_its_state_begins_with_its_weights_and_says_so(days):
     model = Model.load(days / "tuesday")
     assert model.metadata["examples"] == 1100
     assert model.settings == Model.load(days / "monday").settings
+
+
+@pytest.mark.parametrize("update", ["ftrl", "adaptive"])
+def test_of_several_gravities_the_weights_that_were_chosen_go_on_in_all(tmp_path, update):
+    for name, examples in (("a", CLASSES[:300]), ("b", CLASSES[300:])):
+        (tmp_path / f"{name}.svm").write_text(svmlight(examples))
+    how = ("--update", update, "--json")
+    dwindle("train", "a.svm", "-m", "a", *how, cwd=tmp_path)
+    chosen = Model.load(tmp_path / "a")
+    learner = chosen.learner()
+    assert learner.weights() == pytest.approx(chosen.weights(), rel=1e-5)
+    assert {*learner.kept()} == {len(chosen)}
+    anew = dwindle("train", "b.svm", "-m", "b", *how, cwd=tmp_path)
+    on = dwindle("train", "b.svm", "--start-from", "a", "-m", "b", "--json", cwd=tmp_path)
+    loss = [json.loads(done.stdout.splitlines()[-1])["loss"] for done in (on, anew)]
+    assert loss[0] < loss[1]
+    assert Model.load(tmp_path / "b").settings == chosen.settings
+
+
+def test_dual_averaging_goes_on_only_with_its_state(days):
+    how = ("--gravity", "auto", "--update", "rda", "-q")
+    dwindle("train", "monday.vw", "-m", "m", *how, cwd=days)
+    args = ("train", "tuesday.vw", "--start-from", "m", "-m", "n", "-q")
+    done = dwindle(*args, cwd=days, check=False, text=True)
+    assert done.returncode == 1
+    assert "a weight follows from sums that this model lacks" in done.stderr
+    assert "--save-state" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["-g 1e-4", "--update ftrl -g 1", "--sigmas 0,0.5"])
+def test_from_several_gravities_to_another_setting_the_weights_go_on(days, how):
+    dwindle("train", "monday.vw", "-m", "m", "--save-state", "-q", cwd=days)
+    args = ("train", "tuesday.vw", "--start-from", "m", "-m", "n", *how.split(), "-q")
+    done = dwindle(*args, cwd=days, check=False, text=True)
+    lacks = "a weight follows from sums that this model lacks" in done.stderr
+    assert done.returncode == 0 or lacks, done.stderr
 
 
 def test_the_weight_of_a_number_survives_its_first_value(tmp_path):

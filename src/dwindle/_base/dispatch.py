@@ -79,7 +79,9 @@ def known_class(name: str) -> type | None:
 
 
 def json_number(value: Any) -> Any:
-    """Convert a number for JSON, which has no infinity and no NaN: these become their names."""
+    """Convert numbers for JSON, which has no infinity and no NaN: these become their names."""
+    if isinstance(value, tuple):
+        return [*map(json_number, value)]
     plain = value.item() if hasattr(value, "item") else value
     return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
 

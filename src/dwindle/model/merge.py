@@ -88,6 +88,7 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
     np.add.at(weight, which, np.concatenate(parts))
     order = heaviest_first(key, weight)[:keep]
     order = order[weight[order] != 0.0]  # weights may have cancelled out
+    scale = _scales(models, share, which, len(key))
     return Model(
         key[order],
         weight[order],
@@ -95,7 +96,22 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
         float(share @ [model.intercept for model in models]),
         models[0].settings,
         _metadata(models, importance),
+        scale=None if scale is None else scale[order],
     )
+
+
+def _scales(
+    models: Sequence[Model], share: NDArray[np.float64], which: NDArray[np.int64], n: int
+) -> NDArray[np.float32] | None:
+    """Return the unit of each feature: the root mean square of the parts' that have it."""
+    if all(model.scale is None for model in models):
+        return None
+    own = [np.ones(len(m)) if m.scale is None else m.scale.astype(np.float64) for m in models]
+    part = [np.full(len(model), s) for s, model in zip(share, models, strict=True)]
+    total, weight = np.zeros(n), np.zeros(n)
+    np.add.at(total, which, np.concatenate([s * u * u for s, u in zip(part, own, strict=True)]))
+    np.add.at(weight, which, np.concatenate(part))
+    return np.sqrt(total / np.where(weight > 0.0, weight, 1.0)).astype(np.float32)
 
 
 def _importance(model: Model) -> float:

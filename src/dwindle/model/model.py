@@ -239,10 +239,9 @@ class Model:
 def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     """Whether learners of these settings remember other things."""
 
-    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str], int]:
-        [shrinkage] = each["shrinkage"].values()
-        lanes = len(shrinkage["values"]) if "choice" in each else 0
-        return each.get("scale_labels", False), set(each["update"]), lanes
+    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str], Any]:
+        in_lanes = each["shrinkage"] if "choice" in each else None
+        return each.get("scale_labels", False), set(each["update"]), in_lanes
 
     return remembered(settings) != remembered(others)
 
