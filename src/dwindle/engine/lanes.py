@@ -155,7 +155,8 @@ class LaneLearner(Learner):
     def lane(self) -> int:
         """The lane that is the model."""
         # All that the choice depends on: it takes a walk through the table.
-        moment = self.n_steps, self._time.size, self.scores.examples, self.table.used
+        steps = self.n_steps, self._time.size, self.scores.examples
+        moment = *steps, self.table.used, self.choice
         if self._chosen[0] != moment:
             self._chosen = moment, self.scores.choose(self.choice, self.kept())
         return self._chosen[1]

@@ -53,6 +53,21 @@ def _decided(settings: LearnerSettings, loss: Any, classes: int = 0) -> LearnerS
     return replace(settings, gravity=0.0) if is_auto and not chooses else settings
 
 
+def in_lanes(learner: Learner | OneVsRest) -> bool:
+    """Whether several gravities are learned at once."""
+    members = [learner] if isinstance(learner, Learner) else learner.members
+    return isinstance(members[0], LaneLearner)
+
+
+def choosing(learner: Learner | OneVsRest, choice: Choice) -> Learner | OneVsRest:
+    """Let a learner of several gravities choose by another rule; return it."""
+    for each in [learner] if isinstance(learner, Learner) else learner.members:
+        if isinstance(each, LaneLearner):
+            choice.check(each.loss)
+            each.choice = choice
+    return learner
+
+
 def choice_of(settings: LearnerSettings) -> Choice:
     """Return the rule by which one of several gravities is chosen."""
     if not isinstance(settings, RunSettings):

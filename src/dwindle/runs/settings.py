@@ -163,6 +163,12 @@ class TrainSettings(RunSettings):
         "Keep the learner's state in the model file, so that --start-from goes on exactly.",
         kind=bool,
     )
+    path: bool = option(
+        False,
+        "Keep the models of all gravities learned at once in the model file, so that --keep N of "
+        "dwindle predict and others can pick another one later.",
+        kind=bool,
+    )
     reading: ReadOptions = field(default_factory=ReadOptions)
 
 

@@ -11,6 +11,7 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import Model
+from dwindle.model.path import Path
 from dwindle.runs.checkpoint import Reached
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures
@@ -59,7 +60,7 @@ class Summary:
     choice: Choice | None = None  # how one of them was chosen
 
 
-def summarized(run: Reached, model: Model | ClassModels, **measured: Any) -> Summary:
+def summarized(run: Reached, model: Model | ClassModels | Path, **measured: Any) -> Summary:
     """Sum up a run that has made its passes; what only the caller can measure is ``measured``."""
     learner, progress, first, last, labels = (
         run.learner,
@@ -152,7 +153,7 @@ def _frontier(learner: Learner | OneVsRest) -> dict[str, Any]:
     return {"sigmas": chosen, "chosen_by": metric, "frontier": told}
 
 
-def _lanes(learner: Learner | OneVsRest, model: Model | ClassModels) -> dict[str, Any]:
+def _lanes(learner: Learner | OneVsRest, model: Model | ClassModels | Path) -> dict[str, Any]:
     """Read what `_frontier` told: of the pass that the model is of."""
     if not isinstance(learner, LaneLearner):
         return {}

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dwindle._base.errors import DataError, errors_at
+from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
@@ -22,10 +22,11 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.jit.compile import seconds_compiling
 from dwindle.model.classes import ClassModels, model_of, states_of
-from dwindle.model.loading import load_model
+from dwindle.model.loading import load_model, load_saved
 from dwindle.model.model import Model
+from dwindle.model.path import Path as AllLanes
 from dwindle.runs import checkpoint
-from dwindle.runs.build import make_learners
+from dwindle.runs.build import choice_of, choosing, in_lanes, make_learners
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped
@@ -221,7 +222,7 @@ class _Run(checkpoint.Reached):
             measured = self.data.holdout.measure(cooled, self.labels)
             result = self.best.after(self.pass_number, *measured)
             if result.best:
-                model = model_of(cooled, metadata(self, self.data.reading), states=states)
+                model = self._made(cooled, states)
                 self.best_path, fault = written(self.best_path, model.save)
                 if fault is not None:
                     self.note(f"{fault}: kept in {self.best_path} for now")
@@ -261,6 +262,10 @@ class _Run(checkpoint.Reached):
         if told := self.labels.told():
             self.observer.classes(told)
         self.learner = make_learners(self.settings, loss, len(self.labels.target))
+        if self.settings.path and not in_lanes(self.learner):
+            raise SettingError(
+                "--path keeps several gravities, and there is one: leave out --gravity"
+            )
         if self.model is not None:
             self.learner = self.model.learner(self.learner.settings())
             if self.learner.n_steps == 0:
@@ -290,13 +295,14 @@ class _Run(checkpoint.Reached):
         learner, progress, first = self.learner, self.progress, self.first
         if learner is None or progress is None or first is None or not first.weight:
             raise DataError(f"{' '.join(self.paths.given)}: no examples to learn from")
-        keep = self.settings.keep
         if self.data.holdout is None:
             states = self._states()
             learner.cooldown(self.settings.cooldown)
-            model = model_of(learner, metadata(self, self.data.reading), keep, states=states)
+            model = self._made(learner, states)
         else:
-            model = self._best_model().heaviest(keep)
+            model = self._best_model()
+        if not isinstance(model, AllLanes):
+            model = model.heaviest(self.settings.keep)
         place, fault = written(self.model_path, model.save)
         if fault is not None:
             raise UnwritableError(f"{fault}: the model is in {place} instead")
@@ -318,8 +324,17 @@ class _Run(checkpoint.Reached):
         assert self.learner is not None
         return states_of(self.learner) if self.settings.save_state else None
 
-    def _best_model(self) -> Model | ClassModels:
-        model = load_model(self.best_path)
+    def _made(
+        self, learner: Learner | OneVsRest, states: list[dict[str, Any]] | None
+    ) -> Model | ClassModels | AllLanes:
+        """Make the model of what was learned, or those of all gravities, if that is wanted."""
+        said = metadata(self, self.data.reading)
+        if self.settings.path:
+            return AllLanes.of(learner, said, states)
+        return model_of(learner, said, states=states)
+
+    def _best_model(self) -> Model | ClassModels | AllLanes:
+        model = load_saved(self.best_path)
         best, said = self.best, model.metadata
         if (said.get("passes"), said.get("holdout_loss")) != (best.number, best.loss):
             raise DataError(
@@ -349,7 +364,7 @@ class _Run(checkpoint.Reached):
         checkpoint.check_same(
             self.checkpoint,
             make_learners(self.settings, learner.loss, n).settings() | fixed,
-            learner.settings()
+            choosing(learner, choice_of(self.settings)).settings()
             | {name: kept[name] for name in fixed if name in kept}
             | {"reading": kept_reading(as_before(kept["reading"], ReadOptions()))},
         )
