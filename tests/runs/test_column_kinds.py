@@ -34,13 +34,13 @@ def test_one_bad_cell_does_not_turn_numbers_into_categories(bad_cell):
         "write a number or nothing, or skip such lines with --skip-bad, "
         "or read categories with --categorical x"
     ]
-    dwindle("train", "v.csv", "-m", "m", "--skip-bad", cwd=bad_cell)
+    dwindle("train", "v.csv", "-m", "m", "--skip-bad", "--dense", cwd=bad_cell)
     model = Model.load(bad_cell / "m")
     assert (set(model.weights()), model.metadata["examples"]) == (
         {"x", "color=red", "color=blue"},
         399,
     )
-    dwindle("train", "v.csv", "-m", "m", "--categorical", "x", cwd=bad_cell)
+    dwindle("train", "v.csv", "-m", "m", "--categorical", "x", "--dense", cwd=bad_cell)
     assert "x=abc" in Model.load(bad_cell / "m").weights()
 
 
@@ -124,7 +124,7 @@ CLICKED = (SCORE + np.random.default_rng(4).logistic(size=4000) > 0) * 1
 def test_categories_of_integers_are_categories_in_pandas_and_in_parquet(tmp_path):
     frame = pd.DataFrame({"label": CLICKED, "key": KEYS})
     frame.astype({"key": "category"}).to_parquet(tmp_path / "c.parquet", index=False)
-    dwindle("train", "c.parquet", "-m", "m", cwd=tmp_path)
+    dwindle("train", "c.parquet", "-m", "m", "--dense", cwd=tmp_path)
     names = {f"key={i}" for i in range(50)}
     assert set(Model.load(tmp_path / "m").weights()) == names
     x = frame[["key"]]
@@ -160,13 +160,14 @@ def test_the_index_that_pandas_writes_is_not_learned_from(tmp_path):
     noise = np.random.default_rng(1).normal(size=2000)
     frame = pd.DataFrame({"label": np.repeat([0, 1], 1000), "x": noise})
     frame.sample(frac=1, random_state=0).to_parquet(tmp_path / "leak.parquet")
-    done = dwindle("train", "leak.parquet", "-m", "m", cwd=tmp_path, text=True)
+    command = "train", "leak.parquet", "-m", "m", "--dense"
+    done = dwindle(*command, cwd=tmp_path, text=True)
     assert set(Model.load(tmp_path / "m").weights()) == {"x"}
     assert told(done) == [
         "column '__index_level_0__': it is the index of pandas: left out "
         "(--numeric __index_level_0__ reads it all the same)"
     ]
-    dwindle("train", "leak.parquet", "-m", "m", "--numeric", "__index*", cwd=tmp_path)
+    dwindle(*command, "--numeric", "__index*", cwd=tmp_path)
     assert set(Model.load(tmp_path / "m").weights()) == {"x", "__index_level_0__"}
 
 

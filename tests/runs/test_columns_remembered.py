@@ -40,7 +40,7 @@ def data(tmp_path_factory):
     as_numbers = american.astype({"zip": int})
     as_numbers.to_parquet(folder / "us.parquet")
     as_numbers.to_json(folder / "us.jsonl", orient="records", lines=True)
-    dwindle("train", "train.csv", "--model", "m", cwd=folder)
+    dwindle("train", "train.csv", "--model", "m", "--dense", cwd=folder)
     return folder
 
 
@@ -90,7 +90,7 @@ def test_a_dict_is_a_row_of_the_columns_that_a_model_remembers(tmp_path):
     for label in ("label", "kind"):  # two classes, and several
         roles = "--label-column", label, "--drop", "kind" if label == "label" else "label"
         dwindle(
-            *("train", "a.jsonl", "--model", "m", *roles),
+            *("train", "a.jsonl", "--model", "m", "--dense", *roles),
             *("--categorical", "zip", "--text", "body"),
             cwd=tmp_path,
         )
@@ -198,7 +198,7 @@ def test_columns_of_files_are_compared_once_however_many_passes(data):
 def test_files_of_one_run_may_have_other_columns_which_is_said(data):
     (data / "first.csv").write_text("label,a,b\n1,1,2\n0,2,3\n")
     (data / "second.csv").write_text("label,b,c\n1,1,x\n0,2,y\n")
-    done = dwindle("train", "first.csv", "second.csv", "-m", "two", cwd=data, text=True)
+    done = dwindle("train", "first.csv", "second.csv", "-m", "two", "--dense", cwd=data, text=True)
     assert told(done) == [
         "second.csv: lacks 'a', which files before it have",
         "second.csv: has 'c', which files before it lack",
@@ -239,7 +239,7 @@ def test_a_run_that_is_resumed_decides_the_same_even_of_columns_that_come_late(
     monkeypatch.setattr(csv, "BLOCK", 200)
     rows = [f"{i % 2},{i % 7},{f'0{i}' if i > 40 else ''}\n" for i in range(90)]
     (tmp_path / "a.csv").write_text("label,x,code\n" + "".join(rows))
-    paths, settings = [str(tmp_path / "a.csv")], TrainSettings(passes=2)
+    paths, settings = [str(tmp_path / "a.csv")], TrainSettings(passes=2, gravity=0.0)
     quiet = {"on_note": lambda _text: None}
     train(paths, tmp_path / "whole", settings, observer=heard(**quiet))
     with pytest.raises(Stopped):

@@ -22,7 +22,7 @@ def case(request, tmp_path_factory):
     lines = [line for line in LINES if request.param != "two" or line[0] != "2"]
     (folder / "a.vw").write_text("".join(lines))
     how = () if request.param == "numbers" else ("--loss", "logistic")
-    dwindle("train", "a.vw", "-m", "m", "-q", *how, *TASKS[request.param], cwd=folder)
+    dwindle("train", "a.vw", "-m", "m", "-q", "--dense", *how, *TASKS[request.param], cwd=folder)
     return request.param, folder
 
 

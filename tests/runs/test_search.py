@@ -207,7 +207,7 @@ def test_a_setting_that_is_asked_for_twice_is_scored_once():
         ({"grid": Grid(truncate_every=(0,))}, "truncate_every must be a whole number, 1 or more"),
         (
             {"grid": Grid(update=("best",))},
-            "update must be one of adaptive, centred, plain, averaged, ftrl, rda, got 'best'",
+            "update must be one of auto, adaptive, centred, plain, averaged, ftrl, rda, got 'best'",
         ),
     ],
 )

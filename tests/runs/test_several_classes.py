@@ -99,7 +99,9 @@ def test_inspect_shows_the_heaviest_features_of_each_class(folder):
     assert list(found["weights"]) == list(NAMES)
 
 
-@pytest.mark.parametrize("options", [{}, {"passes": 2, "gravity": 1e-3, "cooldown": 5, "keep": 7}])
+@pytest.mark.parametrize(
+    "options", [{"gravity": 0.0}, {"passes": 2, "gravity": 1e-3, "cooldown": 5, "keep": 7}]
+)
 def test_each_class_has_the_weights_of_two_classes_against_the_rest(folder, options):
     said = {"learning_rate": 0.7, "beta": 0.1, "pass_decay": 0.9}  # whose defaults are others
     settings = TrainSettings(loss="logistic", **said, **options)

@@ -55,8 +55,9 @@ def test_the_command_that_is_printed_makes_the_same_model_to_the_bit(
     assert said.stdout == ""
 
 
-def test_the_usual_setting_is_what_train_does_when_nothing_is_said():
+def test_the_usual_setting_is_what_train_does_with_no_gravity_when_nothing_else_is_said():
     usual = {option.name: option.default for option in train_command.params}
+    usual |= {"gravity": 0.0, "update": "adaptive"}
     said = Setting()._asdict()
     assert said == {
         name: usual[name] if isinstance(usual[name], str | int | float) else None for name in said

@@ -22,7 +22,7 @@ TEXT = planted_data.vw(EXAMPLES).encode()
         (["--passes", "1,2.5"], "--passes: expected whole numbers separated by commas, got '1,2.5'"),
         (["--pass-decay", ""], "--pass-decay: expected numbers separated by commas, got ''"),
         (["--learning-rate", "-1"], "learning_rate must be finite and above 0, got -1.0"),
-        (["--update", "plain,best"], "update must be one of adaptive, centred, plain, averaged, ftrl, rda, got 'best'"),
+        (["--update", "plain,best"], "update must be one of auto, adaptive, centred, plain, averaged, ftrl, rda, got 'best'"),
         (["--tolerance", "little"], "--tolerance: expected a share like 1% or 0.01, got 'little'"),
         (["--tolerance", "1"], "tolerance must be 0 or more and below 1, got 1.0 (1% is 0.01)"),
         (["--folds", "1"], "folds must be 2 or more, got 1"),

@@ -60,7 +60,7 @@ UPDATES: dict[str, Any] = {
 FAMILIES = {"loss": LOSSES, "shrinkage": SHRINKAGES, "update": UPDATES}
 AUTO = "auto"  # the loss that suits the labels; the gravity, and the update, that suit the data
 IN_LANES = {"adaptive", "ftrl", "rda"}  # updates that learn several gravities at once,
-AUTOMATIC = "ftrl"  # and the one that does if none is named; docs/auto.md measures it
+USUAL_IN_LANES = "ftrl"  # and the one that does if none is named; docs/auto.md measures it
 
 
 class Option(NamedTuple):
@@ -163,7 +163,7 @@ class LearnerSettings:
         "Update rule: adaptive (a learning rate per feature), centred (adaptive, for features far "
         "from zero; standardize chooses it), plain (the paper's), averaged "
         "(plain, returning the mean of all weights), ftrl (FTRL-Proximal) or rda (dual averaging); "
-        f"auto is {AUTOMATIC} if gravity is auto or in sigmas, else adaptive.",
+        f"auto is {USUAL_IN_LANES} if gravity is auto or in sigmas, else adaptive.",
         kind=str,
         choices=(AUTO, *UPDATES),
     )
@@ -274,7 +274,7 @@ class LearnerSettings:
     def _chosen(self, family: str) -> Any:
         """Return what was named, or given; truncation with an l2 is the elastic net.
 
-        The update is `AUTOMATIC` where several gravities are learned at once, unless weights are
+        The update is `USUAL_IN_LANES` where several gravities are learned at once, unless weights are
         to be pulled in a way that it does not know.
         """
         chosen = getattr(self, family)
@@ -285,7 +285,7 @@ class LearnerSettings:
         if family == "update" and chosen == AUTO:
             in_lanes = self.gravities is not None or isinstance(self.shrinkage, Sigmas)
             pulls_all = self.threshold is None and self.truncate_every == 1
-            return AUTOMATIC if in_lanes and pulls_all else "adaptive"
+            return USUAL_IN_LANES if in_lanes and pulls_all else "adaptive"
         return chosen
 
     def _refuse_strange(self, family: str, own: tuple[str, ...]) -> None:
