@@ -274,8 +274,8 @@ class LearnerSettings:
     def _chosen(self, family: str) -> Any:
         """Return what was named, or given; truncation with an l2 is the elastic net.
 
-        The update is `USUAL_IN_LANES` where several gravities are learned at once, unless weights are
-        to be pulled in a way that it does not know.
+        The update is `USUAL_IN_LANES` where several gravities are learned at once, unless weights
+        are to be pulled in a way that it does not know.
         """
         chosen = getattr(self, family)
         if not isinstance(chosen, str):
