@@ -7,10 +7,17 @@ from hypothesis import strategies as st
 
 import reference
 from helpers.effort import few_examples
-from helpers.lane_learners import CASES, expected_of, lane_learner, shrinkages, weights_by_lane
+from helpers.lane_learners import (
+    CASES,
+    called,
+    expected_of,
+    lane_learner,
+    shrinkages,
+    weights_by_lane,
+)
 from helpers.random_streams import batch_of, seeds, stream
 
-cases = pytest.mark.parametrize(("loss", "update"), CASES, ids=lambda each: str(each[0]))
+cases = pytest.mark.parametrize(("loss", "update"), CASES, ids=called)
 
 
 def agree(learner, weights, intercepts):

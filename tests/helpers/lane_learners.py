@@ -24,9 +24,6 @@ class LaneUpdate(NamedTuple):
     reference: Any
     has_threshold: bool
 
-    def __str__(self):
-        return type(self.update).__name__
-
 
 UPDATES = [
     LaneUpdate(dwindle.FTRL(BETA), functools.partial(reference.LaneFTRL, BETA), False),
@@ -43,6 +40,11 @@ CASES = (
 
 SIGMAS = Sigmas()
 GRAVITIES = Gravities((0.0, 0.01, 0.05, 0.2, 1.0))
+
+
+def called(each):
+    """The name of an update or of a loss."""
+    return str(each.loss) if hasattr(each, "loss") else type(each.update).__name__
 
 
 def lane_learner(update=UPDATES[0], loss=LOGISTIC, shrinkage=SIGMAS, rate=RATE, **settings):
