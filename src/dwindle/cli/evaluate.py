@@ -10,7 +10,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.class_report import of_several
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, as_json, data, reading, threshold
+from dwindle.cli.options import allow_unknown, as_json, data, keep, reading, threshold
 from dwindle.cli.output import for_json
 from dwindle.cli.report import Watching, screen, weighed
 from dwindle.runs.metrics import BINS, METRICS
@@ -24,6 +24,7 @@ ONE_CLASS = "one class only"
 @data
 @allow_unknown
 @threshold
+@keep
 @as_json("the figures")
 @one_line_errors
 def command(model: str, *, threshold: float, as_json: bool, **settings: Any) -> None:
@@ -38,10 +39,11 @@ def command(model: str, *, threshold: float, as_json: bool, **settings: Any) -> 
     Example:
       dwindle evaluate ads.parquet test.vw
       dwindle evaluate ads.parquet test.vw --threshold 0.2 --json
+      dwindle evaluate path.parquet test.vw --keep 100
     """
     from dwindle.runs.evaluate import evaluate
 
-    paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
+    paths, skip_bad, keep = (settings.pop(name) for name in ("data", "skip_bad", "keep"))
     with screen(bar=not as_json) as shown:
         found = evaluate(
             model,
@@ -49,6 +51,7 @@ def command(model: str, *, threshold: float, as_json: bool, **settings: Any) -> 
             reading(settings),
             threshold=threshold,
             skip_bad=skip_bad,
+            keep=keep,
             observer=Watching(shown),
         )
     if as_json:

@@ -8,7 +8,7 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, as_json, data, id_column, reading
+from dwindle.cli.options import allow_unknown, as_json, data, id_column, keep, reading
 from dwindle.cli.report import Watching, screen
 
 INTERCEPT = "(intercept)"
@@ -27,6 +27,7 @@ INTERCEPT = "(intercept)"
     help="How many features of each to show.",
 )  # fmt: skip
 @id_column
+@keep
 @as_json("a line for each example, with all its features,")
 @one_line_errors
 def command(model: str, *, n: int, top: int, as_json: bool, **settings: Any) -> None:
@@ -41,9 +42,10 @@ def command(model: str, *, n: int, top: int, as_json: bool, **settings: Any) -> 
     """
     from dwindle.runs.explain import explain
 
-    paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
+    paths = settings.pop("data")
     with screen(bar=False) as shown:
-        how: dict[str, Any] = {"n": n, "skip_bad": skip_bad, "observer": Watching(shown)}
+        how: dict[str, Any] = {"n": n, "observer": Watching(shown)}
+        how |= {name: settings.pop(name) for name in ("skip_bad", "keep")}
         found = explain(model, paths, reading(settings), **how)
         if as_json:
             for each in found:

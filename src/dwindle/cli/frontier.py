@@ -17,17 +17,22 @@ def frontier(s: Any) -> Iterator[str]:
     lanes: Sequence[Any] = s.frontier
     if len(lanes) < 2:
         return
-    ranks = not any(math.isnan(lane.auc) for lane in lanes)
     title = TITLES[s.choice.metric]
     yield ""
-    yield f"  gravity   features       loss{'     AUC' if ranks else ''}   late {title}"
+    yield from table(lanes, s.choice.metric)
+    yield f"chosen        {_reason(s.choice, title)}"
+    yield "              --keep N chooses by size, --dense keeps all features"
+
+
+def table(lanes: Sequence[Any], metric: str) -> Iterator[str]:
+    """Show the gravities, one a line."""
+    ranks = not any(math.isnan(lane.auc) for lane in lanes)
+    yield f"  gravity   features       loss{'     AUC' if ranks else ''}   late {TITLES[metric]}"
     for lane in lanes:
         auc = f"  {lane.auc:.4f}" if ranks else ""
         line = f"{lane.gravity:9.4g} {lane.kept:10,} {lane.loss:10.6f}{auc}"
         line = f"{line} {lane.judged:10.4f}"
         yield click.style(f"{line}  <- chosen", bold=True) if lane.chosen else line
-    yield f"chosen        {_reason(s.choice, title)}"
-    yield "              --keep N chooses by size, --dense keeps all features"
 
 
 def _reason(choice: Any, title: str) -> str:

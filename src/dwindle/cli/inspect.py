@@ -1,6 +1,7 @@
 """``dwindle inspect``: the command of `Model.load`."""
 
 import json
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -9,10 +10,14 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
+from dwindle.cli.frontier import table
+from dwindle.cli.options import keep
 from dwindle.cli.output import for_json
 from dwindle.cli.report import counts, mapping
 
 COLUMNS = 8  # named, of each kind
+# Metadata that is shown in another form, or is for going on.
+SHOWN_ELSEWHERE = {"labels", "reading", "columns", "label_moments", "frontier", "chosen_by"}
 
 
 @click.command(name="inspect")
@@ -23,21 +28,25 @@ COLUMNS = 8  # named, of each kind
 @click.option(
     "--json", "as_json", is_flag=True, help="Print everything, with all weights, as JSON."
 )
+@keep
 @one_line_errors
-def command(model: str, *, top: int, as_json: bool) -> None:
+def command(model: str, *, top: int, as_json: bool, keep: int | None) -> None:
     """Show what MODEL kept and what it was made with.
 
     \b
     Example:
       dwindle inspect ads.parquet --top 10
+      dwindle inspect path.parquet --keep 100
     """
-    from dwindle.model.loading import load_model
+    from dwindle.model.loading import load_saved, picked
 
-    found = load_model(model)
+    saved = load_saved(model)
+    found = picked(saved, keep, model)
     if as_json:
         said = {
             "settings": found.settings,
             "metadata": for_json(found.metadata),
+            **_lanes_for_json(saved),
             "intercept": found.intercept,
             "kept": len(found),
             "weights": found.weights(),
@@ -49,6 +58,8 @@ def command(model: str, *, top: int, as_json: bool) -> None:
     out = Output()
     for line in (*_settings(found), "", *_outcome(found)):
         click.echo(_wrapped(plain(line, out.encoding), out))
+    for line in _frontier(saved, found, out.encoding):
+        click.echo(line)
     members = getattr(found, "members", [found])
     for name, each in zip(getattr(found, "classes", [None]), members, strict=True):
         if name is not None:
@@ -109,13 +120,48 @@ def _outcome(found: Any) -> Iterator[str]:
     classes = len(metadata.get("classes", ()))
     yield from counts(len(found), metadata.pop("seen"), metadata.pop("peak_live"), classes)
     for name, value in metadata.items():
-        if value is not None and name not in {"labels", "reading", "columns", "label_moments"}:
+        if value is not None and name not in SHOWN_ELSEWHERE:
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
     if all(each.state is not None for each in getattr(found, "members", [found])):
         yield "state         kept: dwindle train --start-from goes on exactly"
     has = found.settings["intercept"]
     if not hasattr(found, "members"):
         yield f"intercept     {f'{found.intercept:+.6g}' if has else 'none'}"
+
+
+def _frontier(saved: Any, found: Any, encoding: str) -> Iterator[str]:
+    """Show the gravities that were learned at once; of a path of several classes, those of each."""
+    from dwindle.cli.weight_bars import plain
+    from dwindle.engine.lane_scores import Lane
+    from dwindle.model.path import Path
+
+    if isinstance(saved, Path):
+        frontiers, members = saved.frontier(), saved.members
+        by_class = frontiers if isinstance(frontiers, dict) else {None: frontiers}
+        for (name, lanes), member in zip(by_class.items(), members, strict=True):
+            yield from ("",) if name is None else ("", plain(f"class {name}", encoding))
+            yield from table(lanes, member.judged_by)
+        yield "--keep N picks the best of at most N features"
+    elif lanes := found.metadata.get("frontier"):
+        yield ""
+        nothing = dict.fromkeys(Lane._fields, math.nan)
+        yield from table([Lane(**nothing | lane) for lane in lanes], found.metadata["chosen_by"])
+
+
+def _lanes_for_json(saved: Any) -> dict[str, Any]:
+    """Return all lanes of a path, of several classes those of each."""
+    from dwindle.model.path import Path
+
+    if not isinstance(saved, Path):
+        return {}
+    found = saved.frontier()
+    if isinstance(found, dict):
+        return {"frontier": {str(k): [*map(_fields, lanes)] for k, lanes in found.items()}}
+    return {"frontier": [*map(_fields, found)]}
+
+
+def _fields(lane: Any) -> dict[str, Any]:
+    return for_json(lane._asdict())
 
 
 def _told(value: Any) -> str:

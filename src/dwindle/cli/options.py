@@ -105,6 +105,11 @@ threshold = click.option(
     help="With two classes: positive is what has a probability above P.",
 )  # fmt: skip
 
+keep = click.option(
+    "--keep", type=click.IntRange(0), metavar="N",
+    help="Of a model written with --path: take the best gravity that keeps at most N features.",
+)  # fmt: skip
+
 
 def _model_file(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """Refuse the name of a data file that a model is not."""

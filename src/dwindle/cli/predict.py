@@ -9,7 +9,7 @@ import click
 from dwindle._base.errors import SettingError
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, data, id_column, reading, threshold
+from dwindle.cli.options import allow_unknown, data, id_column, keep, reading, threshold
 from dwindle.cli.output import written_to
 from dwindle.cli.report import Watching, screen
 
@@ -47,6 +47,7 @@ OTHERS = (".xlsx", ".xls", ".ods", ".json", ".arrow", ".feather")  # tables that
 @click.option("--tags", is_flag=True, help="Append the example's tag to each line.")
 @id_column
 @threshold
+@keep
 @one_line_errors
 def command(model: str, *, output: str, output_format: str | None, **settings: Any) -> None:
     """Print one prediction a line for the examples of DATA, in their order.
@@ -61,6 +62,7 @@ def command(model: str, *, output: str, output_format: str | None, **settings: A
     Example:
       dwindle predict ads.parquet test.vw --proba
       dwindle predict ads.parquet test.vw --output scores.csv
+      dwindle predict path.parquet test.vw --keep 100
     """
     from dwindle._base.files import check_apart
     from dwindle.data.compression import compressed, split_extension
@@ -79,6 +81,7 @@ def command(model: str, *, output: str, output_format: str | None, **settings: A
     with screen(bar=output != "-") as shown:
         how: dict[str, Any] = {
             "threshold": settings.pop("threshold"),
+            "keep": settings.pop("keep"),
             "skip_bad": settings.pop("skip_bad"),
             "observer": Watching(shown),
         }

@@ -101,8 +101,17 @@ class Lanes:
             weight=weight[order],
             names=Text(*base.names.spelled(order)),
             intercept=float(self.intercept[lane]),
+            metadata=base.metadata | self._told(lane),
             scale=None if base.scale is None else base.scale[order],
         )
+
+    def _told(self, lane: int) -> dict[str, Any]:
+        """Return what metadata, if it says which lane was chosen, has to say of another."""
+        told = self.base.metadata.get("frontier")
+        if told is None:
+            return {}
+        frontier = [each | {"chosen": k == lane} for k, each in enumerate(told)]
+        return {"sigmas": self.frontier[lane].gravity, "frontier": frontier}
 
     def said(self) -> dict[str, Any]:
         """Return what is not in the table, fit for JSON."""

@@ -15,6 +15,7 @@ from dwindle.engine.validation import check_labels
 from dwindle.model.classes import ClassModels
 from dwindle.model.loading import opened
 from dwindle.model.model import Model
+from dwindle.model.path import Path
 from dwindle.runs import class_metrics, metrics
 from dwindle.runs.observer import Observer
 from dwindle.runs.predict import as_trained, predicted
@@ -22,21 +23,23 @@ from dwindle.runs.progress import LabelCounts
 
 
 def evaluate(
-    model: str | os.PathLike[str] | Model | ClassModels,
+    model: str | os.PathLike[str] | Model | ClassModels | Path,
     paths: Sequence[str],
     reading: ReadOptions | None = None,
     *,
     threshold: float = metrics.HALF,
     skip_bad: bool = False,
+    keep: int | None = None,
     observer: Observer | None = None,
 ) -> dict[str, Any]:
     """Measure a model file on labelled data: its loss, and what else fits that loss.
 
     `metrics.METRICS` lists the figures. With two classes, examples whose probability is above
     ``threshold`` are told to be positive; `class_metrics` has the figures of several. Examples
-    without a label are left out.
+    without a label are left out. Of a path it is the chosen lane that is measured or, with
+    ``keep``, the best one of at most so many features.
     """
-    trained = opened(model)
+    trained = opened(model, keep)
     loss, several = trained.loss, isinstance(trained, ClassModels)
     metrics.check_threshold(threshold, loss)
     if several and threshold != metrics.HALF:

@@ -9,7 +9,7 @@ from dwindle.algorithm.losses import has_probabilities, is_classification
 from dwindle.data.options import ReadOptions
 from dwindle.engine.explain import Explanation
 from dwindle.model.classes import ClassModels
-from dwindle.model.loading import load_model
+from dwindle.model.loading import opened
 from dwindle.model.model import Model
 from dwindle.runs.observer import Observer
 from dwindle.runs.predict import Scores, conversion, predicted, to_predict
@@ -35,12 +35,17 @@ def explain(
     *,
     n: int = 10,
     skip_bad: bool = False,
+    keep: int | None = None,
     observer: Observer | None = None,
 ) -> Iterator[Explained]:
-    """Explain the predictions of a model file for the first n examples of the data."""
+    """Explain the predictions of a model file for the first n examples of the data.
+
+    Of a path they are those of the chosen lane or, with ``keep``, of the best one of at most so
+    many features.
+    """
     if n < 1:
         raise SettingError(f"n must be 1 or more, got {n}")
-    trained = load_model(model)
+    trained = opened(model, keep)
     how = to_predict(trained, reading)
 
     def made() -> Iterator[Explained]:

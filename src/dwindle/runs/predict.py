@@ -20,6 +20,7 @@ from dwindle.features.names import shown
 from dwindle.model.classes import ClassModels, class_log_probabilities
 from dwindle.model.loading import opened
 from dwindle.model.model import Model
+from dwindle.model.path import Path
 from dwindle.runs.metrics import HALF, check_threshold, is_positive
 from dwindle.runs.observer import Observer
 
@@ -40,13 +41,14 @@ class Predictions(NamedTuple):
 
 
 def predict(
-    model: str | os.PathLike[str] | Model | ClassModels,
+    model: str | os.PathLike[str] | Model | ClassModels | Path,
     paths: Sequence[str],
     reading: ReadOptions | None = None,
     *,
     kind: str | None = None,
     threshold: float = HALF,
     skip_bad: bool = False,
+    keep: int | None = None,
     observer: Observer | None = None,
 ) -> Iterator[Predictions]:
     """Predict the examples of the data with a model file, in order, a batch at a time.
@@ -54,9 +56,10 @@ def predict(
     ``kind`` is "score", before any link; "probability" of the positive class; or "label". Of
     several classes it is the label unless something else is asked for: then there is a column for
     each class. With two classes, the label is the positive one if its probability is above
-    ``threshold``.
+    ``threshold``. Of a path it is the chosen lane that predicts or, with ``keep``, the best one of
+    at most so many features.
     """
-    trained = opened(model)
+    trained = opened(model, keep)
     classes = None
     if isinstance(trained, ClassModels):
         kind = kind or "label"

@@ -18,7 +18,7 @@ from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.features.batch import Batch
 from dwindle.model.classes import ClassModels
-from dwindle.model.loading import load_model
+from dwindle.model.loading import opened
 from dwindle.model.model import Model
 from dwindle.runs.metrics import HALF
 from dwindle.runs.observer import Observer
@@ -41,6 +41,7 @@ def predict_table(
     *,
     threshold: float = HALF,
     skip_bad: bool = False,
+    keep: int | None = None,
     observer: Observer | None = None,
 ) -> Iterator[Rows]:
     """Predict the examples of the data with a model file, as rows of a table.
@@ -50,7 +51,7 @@ def predict_table(
     examples have tags, or rows are named by a column, ``id`` is the first column. Some rows come
     in any case, if only none.
     """
-    trained = load_model(model)
+    trained = opened(model, keep)
     columns = _columns(trained, threshold)
     how = to_predict(trained, reading)
 
