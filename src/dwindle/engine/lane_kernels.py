@@ -20,8 +20,10 @@ from dwindle.engine.lane_updates import (
     lane_weights,
     lengthens,
     mean_of,
+    no_pull,
     note_mean,
     note_value,
+    pull_of,
     settle_lanes,
     share_of,
     spread_of,
@@ -45,13 +47,28 @@ from dwindle.jit.vectors import (
 )
 
 teach(settle_lanes, share_of, lane_weights, step_lanes, lengthens, in_units)
-teach(spread_of, note_value, add_slope, is_held, absence, worth_of)
+teach(pull_of, no_pull, spread_of, note_value, add_slope, is_held, absence, worth_of)
 teach(centring, note_mean, along, mean_of, uncentre)
 
 FORGET = 0.999  # by which errors are discounted at each example, to say which lane is best so far
 LARGEST = np.finfo(np.float32).max.item()
-# Elements of ``state``; WAITING is for the next pull, NOTED the importance of all examples.
-NOISE, ROOT, WAITING, CLOCK, NOTED = range(5)
+# Elements of ``state``; WAITING is for the next pull, NOTED the importance of all examples, and
+# SLOPES the sum of the squared slopes.
+NOISE, ROOT, WAITING, CLOCK, NOTED, SLOPES = range(6)
+
+
+@helper
+def set_proof(shared: Any, state: Any) -> None:
+    """Set what the evidence of each lane asks for, but for the root of a feature's n."""
+    if state[SLOPES] > 0.0:
+        far = state[CLOCK] / math.sqrt(state[SLOPES])
+        set_row(shared, "proof", times(row(shared, "evidence"), far))
+
+
+@kernel
+def restore_proof(lanes: Any, state: Any) -> None:
+    """Set it for a learner whose state is another's."""
+    set_proof(lanes[0], state)
 
 
 @helper
@@ -75,7 +92,7 @@ def total(centred: Any) -> Any:
 
 @helper
 def uncentre_missing(
-    n: int, centred: Any, cells: Any, shift: Any, slots: Any, gravity: Any, clock: float,
+    n: int, centred: Any, cells: Any, shift: Any, slots: Any, pull: Any, clock: float,
     bias: Any, bias_share: Any, update: Any,
 ) -> None:  # fmt: skip
     """Stop centring features that are not, just once, in the example, whose n slots are given."""
@@ -91,21 +108,21 @@ def uncentre_missing(
             continue
         if m != 0.0:
             uncentre(update, cells[j])
-            w = lane_weights(update, cells[j], gravity, clock, share_of(update, cells[j]))
+            w = lane_weights(update, cells[j], pull, clock, share_of(update, cells[j]))
             set_row(bias, "lane", plus(row(bias, "lane"), times(w, -m / bias_share)))
         centred[c] = 0
 
 
 @helper
 def missing(
-    first: Any, last: Any, key: Any, centred: Any, cells: Any, shift: Any, gravity: Any,
+    first: Any, last: Any, key: Any, centred: Any, cells: Any, shift: Any, pull: Any,
     clock: float, update: Any,
 ) -> Any:  # fmt: skip
     """Sum weight times mean, in each lane, over features that are centred and not there.
 
     Those there more than once are counted down for each time but one.
     """
-    p = filled(gravity, 0.0)
+    p = filled(pull.gravity, 0.0)
     for c in range(len(centred)):
         j = find(cells, shift, centred[c])
         m = mean_of(update, cells[j])
@@ -115,7 +132,7 @@ def missing(
         for k in range(first, last):
             times_there += uint64(key[k]) + ONE == centred[c]
         if times_there != 1:
-            w = lane_weights(update, cells[j], gravity, clock, share_of(update, cells[j]))
+            w = lane_weights(update, cells[j], pull, clock, share_of(update, cells[j]))
             p = plus(p, times(w, m * (1.0 - times_there)))
     return p
 
@@ -131,8 +148,8 @@ def score_lanes(
     """
     mask = uint64(len(cells) - 1)
     end = uint64(len(key))
-    gravity = row(lanes[0], "gravity")
-    p = filled(gravity, 0.0)
+    pull = pull_of(update, lanes[0])
+    p = filled(pull.gravity, 0.0)
     absent = total(centred)
     for k in range(first, last):
         if k + AHEAD < end:
@@ -147,9 +164,9 @@ def score_lanes(
             if centring(update) and len(centred) > 0:
                 xk = along(update, cells[j], xk)
                 absent -= mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
-            p = plus(p, times(lane_weights(update, cells[j], gravity, clock, share), xk))
+            p = plus(p, times(lane_weights(update, cells[j], pull, clock, share), xk))
     if centring(update) and absent != 0:
-        lacking = missing(first, last, key, centred, cells, shift, gravity, clock, update)
+        lacking = missing(first, last, key, centred, cells, shift, pull, clock, update)
         p = plus(p, times(lacking, -1.0))
     return p
 
@@ -201,8 +218,7 @@ def learn(
     shift = home_shift(len(cells))
     end = uint64(len(key))
     shared = lanes[0]
-    gravity = row(shared, "gravity")
-    none = filled(gravity, 0.0)
+    none = no_pull(update, shared)
     n_fresh = 0
     expected = total(centred)
     for i in range(first, len(label)):
@@ -222,6 +238,7 @@ def learn(
             return i, at, n_fresh
         at += 1
         clock = state[CLOCK] if by_noise else pulled[at]
+        pull = pull_of(update, shared)
         bias_share = share_of(update, bias[0])
         p = times(lane_weights(update, bias[0], none, clock, bias_share), one)
         length = 1.0
@@ -247,16 +264,16 @@ def learn(
                 present += mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
                 if is_first:
                     centred[k - begin] = mark
-            settle_lanes(update, cells[j], gravity, clock, xk)
+            settle_lanes(update, cells[j], pull, clock, xk)
             share = share_of(update, cells[j])
             shares[k - begin] = share
             cells[j].last = uint64(n_steps + at) & uint64(LAST_32)
-            p = plus(p, times(lane_weights(update, cells[j], gravity, clock, share), xk))
+            p = plus(p, times(lane_weights(update, cells[j], pull, clock, share), xk))
             part = in_units(update, cells[j], share, xk)
             length += np.float64(part * part)
         if centring(update) and (is_first or present != expected):
             uncentre_missing(
-                n, centred, cells, shift, slots, gravity, clock, bias[0], bias_share, update
+                n, centred, cells, shift, slots, pull, clock, bias[0], bias_share, update
             )
             expected = total(centred)
             for k in range(n):
@@ -287,19 +304,22 @@ def learn(
                 beyond = truncated(s, filled(s, np.float32(span * root)))
                 s = plus(s, times(beyond, -1.0))
             steps = times(s, -rate[at] / span)
-            if constant > 0.0:
-                step_lanes(update, bias[0], none, clock, bias_share, steps, of_best, one)
+            if constant > 0.0:  # the length is that of the other features
+                whole = times(s, -rate[at])
+                step_lanes(update, bias[0], none, clock, bias_share, whole, of_best, one)
             for k in range(begin, stop):
                 cell = cells[slots[k - begin]]
                 step_lanes(
-                    update, cell, gravity, clock, np.float32(shares[k - begin]),
+                    update, cell, pull, clock, np.float32(shares[k - begin]),
                     steps, of_best, along(update, cell, np.float32(x[k]) * spread),
                 )  # fmt: skip
+            state[SLOPES] += np.float64(of_best) * np.float64(of_best)
             state[WAITING] += rate[at] * (root - state[ROOT])
             state[ROOT] = root
         if (n_steps + at) % every == 0:
             state[CLOCK] += state[WAITING]
             state[WAITING] = 0.0
+        set_proof(shared, state)
     return len(label), at, n_fresh
 
 
@@ -324,7 +344,7 @@ def predict(
     ``centred`` is to be empty if there is no ``constant`` to make up for means.
     """
     shift = home_shift(len(cells))
-    none = filled(row(lanes[0], "gravity"), 0.0)
+    none = no_pull(update, lanes[0])
     share = share_of(update, bias[0])
     intercept = times(lane_weights(update, bias[0], none, clock, share), constant)
     for i in range(len(rows)):
@@ -342,10 +362,11 @@ def levels(
     clock: float, cells: Any, bias: Any, lanes: Any, centred: Any, update: Any, rows: Any, lane: Any
 ) -> Any:
     """Return the intercept of each lane; ``rows``, whose numbers ``lane`` shows, are scratch."""
-    gravity = row(lanes[0], "gravity")
+    pull = pull_of(update, lanes[0])
     shift = home_shift(len(cells))
     share = share_of(update, bias[0])
-    set_row(rows[0], "lane", lane_weights(update, bias[0], filled(gravity, 0.0), clock, share))
+    none = no_pull(update, lanes[0])
+    set_row(rows[0], "lane", lane_weights(update, bias[0], none, clock, share))
     found = np.empty(lane.shape[1])
     for a in range(len(found)):
         found[a] = lane[0, a]
@@ -353,7 +374,7 @@ def levels(
         cell = cells[find(cells, shift, centred[c])]
         m = mean_of(update, cell)
         if m != 0.0:
-            w = lane_weights(update, cell, gravity, clock, share_of(update, cell))
+            w = lane_weights(update, cell, pull, clock, share_of(update, cell))
             set_row(rows[0], "lane", w)
             for a in range(len(found)):
                 found[a] -= np.float64(lane[0, a]) * m
@@ -363,11 +384,11 @@ def levels(
 @kernel
 def weights(cells: Any, clock: float, lanes: Any, update: Any, key: Any, rows: Any) -> int:
     """Write the keys and weights of all features; return their number."""
-    gravity = row(lanes[0], "gravity")
+    pull = pull_of(update, lanes[0])
     n = 0
     for j in range(len(cells)):
         if cells[j].key != 0:
-            w = lane_weights(update, cells[j], gravity, clock, share_of(update, cells[j]))
+            w = lane_weights(update, cells[j], pull, clock, share_of(update, cells[j]))
             key[n] = cells[j].key - ONE
             set_row(rows[n], "lane", w)
             n += 1

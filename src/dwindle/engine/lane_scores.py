@@ -43,9 +43,10 @@ BINS = 2 * SIDE
 
 
 class Lane(NamedTuple):
-    """A lane: its gravity, the size of its model, and how well it predicted before learning."""
+    """A lane: what holds its weights down, its size, and how well it predicted before learning."""
 
     gravity: float
+    evidence: float
     kept: int
     loss: float  # mean over the first pass
     auc: float  # nan unless there are two classes

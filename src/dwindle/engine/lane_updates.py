@@ -15,6 +15,14 @@ is in sigmas: it needs no scale and no look at the data. S only grows, as a pull
 grows eta S, which the formulas call S, too. A slope of another lane counts for no more than length
 times S: as n is not its own, a lane that errs much more than the best would leap.
 
+Of the dual updates, FTRL and RDA, a lane may also ask for *evidence* of k: a feature has a weight
+only while its summed gradient z is at least k of its own standard deviations from 0,
+
+    |z| >= k S sqrt(n / N),   N being the sum of s^2 over all examples.
+
+A gravity alone holds all features to the noise of one that is in every example. Evidence holds each
+to its own, so it removes rare features that tell nothing, too.
+
 Cells are in single precision, and so is every step of the arithmetic with them, which takes half
 the time; what is read from a cell is an `np.float32` by name, as without a compiler it would be a
 double. `tests/reference.py` has the same, eager.
@@ -27,7 +35,17 @@ import numpy as np
 
 from dwindle._base.dispatch import by_class, by_class_or_default
 from dwindle.algorithm.updates import ROUNDING
-from dwindle.jit.vectors import plus, row, set_row, some, times, truncated, within
+from dwindle.jit.vectors import (
+    filled,
+    plus,
+    row,
+    set_row,
+    some,
+    times,
+    truncated,
+    where_at_least,
+    within,
+)
 
 OFTEN = 10  # the most times seen that count in what a feature is worth
 COUNTED = 2**22  # values of a feature, after which its unit stands still
@@ -40,8 +58,8 @@ SMALLEST, LARGEST = 1e-18, 1e18  # of units, whose squares fit in single precisi
 class SweepView(NamedTuple):
     """What a sweep has to know beside the cells, in place of a shrinkage.
 
-    ``lanes[0].gravity`` are the gravities. If it ``forgets``, a feature that no lane with a gravity
-    holds is dropped once it was absent from the last quarter of all examples.
+    ``lanes[0]`` has what holds weights down. If it ``forgets``, a feature is dropped that was
+    absent from the last quarter of all examples and that no lane with gravity or evidence holds.
     """
 
     lanes: Any
@@ -61,24 +79,46 @@ def lane_cell(n_lanes: int, own: str = "settled") -> np.dtype[np.void]:
 def lane_record(n_lanes: int) -> np.dtype[np.void]:
     """Return the layout of what is the same for all features.
 
-    For each lane, its gravity, its last slope, and the sum of its squared slopes, discounted.
+    For each lane its gravity, the evidence it asks for, the same times S / sqrt(N), its last slope,
+    and the sum of its squared slopes, discounted.
     """
-    return np.dtype([(name, "f4", (n_lanes,)) for name in ("gravity", "slope", "error")])
+    names = "gravity", "evidence", "proof", "slope", "error"
+    return np.dtype([(name, "f4", (n_lanes,)) for name in names])
+
+
+class Pull(NamedTuple):
+    """What holds weights down in each lane: rows of gravities and of evidence times S / sqrt(N)."""
+
+    gravity: Any
+    proof: Any
+
+
+@by_class_or_default
+def pull_of(update: Any, shared: Any) -> Any:  # noqa: ARG001  (it may look at its own)
+    """Return the pull of all lanes."""
+    return Pull(row(shared, "gravity"), row(shared, "proof"))
+
+
+@by_class_or_default
+def no_pull(update: Any, shared: Any) -> Any:  # noqa: ARG001
+    """Return what holds the intercept down: nothing."""
+    none = filled(row(shared, "gravity"), 0.0)
+    return Pull(none, none)
 
 
 @by_class
-def settle_lanes(update: Any, cell: Any, gravity: Any, clock: float, x: Any) -> None:
+def settle_lanes(update: Any, cell: Any, pull: Any, clock: float, x: Any) -> None:
     """Prepare a cell for the value x at this time of the clock."""
 
 
 @by_class
-def lane_weights(update: Any, cell: Any, gravity: Any, clock: float, share: Any) -> Any:
+def lane_weights(update: Any, cell: Any, pull: Any, clock: float, share: Any) -> Any:
     """Return the row of a cell's weights at this time of the clock; ``share`` is its 1 / r."""
 
 
 @by_class
 def step_lanes(
-    update: Any, cell: Any, gravity: Any, clock: float, share: Any,
+    update: Any, cell: Any, pull: Any, clock: float, share: Any,
     step: Any, shared: Any, x: Any,
 ) -> None:  # fmt: skip
     """Take one gradient step in all lanes: ``step`` is the row of -eta s / length.
@@ -166,9 +206,10 @@ def add_slope(update: Any, cell: Any, shared: Any, x: Any) -> Any:  # noqa: ARG0
 
 @by_class_or_default
 def is_held(update: Any, cell: Any, view: Any, clock: float) -> bool:
-    """Whether a lane that has a gravity has a weight."""
-    gravity = row(view.lanes[0], "gravity")
-    return some(lane_weights(update, cell, gravity, clock, share_of(update, cell)), gravity)
+    """Whether a lane that holds weights down has one."""
+    pull = pull_of(update, view.lanes[0])
+    w = lane_weights(update, cell, pull, clock, share_of(update, cell))
+    return some(w, plus(pull.gravity, pull.proof))
 
 
 @by_class_or_default
@@ -207,18 +248,20 @@ class LaneFTRL(NamedTuple):
     def worth(self, cell: Any, now: float, _clock: float) -> Any:
         return worth_of(self, cell, now)
 
-    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: Any) -> None:
+    def settle_lanes(self, cell: Any, _pull: Any, _clock: float, x: Any) -> None:
         note_value(self, cell, x)
 
-    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: Any) -> Any:
-        pull = np.float32(clock) * np.float32(cell.unit)
-        return times(truncated(row(cell, "lane"), times(gravity, pull)), share)
+    def lane_weights(self, cell: Any, pull: Any, clock: float, share: Any) -> Any:
+        z = row(cell, "lane")
+        far = np.float32(clock) * np.float32(cell.unit)
+        w = times(truncated(z, times(pull.gravity, far)), share)
+        return where_at_least(z, times(pull.proof, np.float32(cell.root)), w)
 
     def step_lanes(
-        self, cell: Any, gravity: Any, clock: float, share: Any,
+        self, cell: Any, pull: Any, clock: float, share: Any,
         step: Any, shared: Any, x: Any,
     ) -> None:  # fmt: skip
-        w = lane_weights(self, cell, gravity, clock, share)
+        w = lane_weights(self, cell, pull, clock, share)
         more = add_slope(self, cell, shared, x)
         z = plus(row(cell, "lane"), times(w, more * np.float32(cell.unit)))
         set_row(cell, "lane", plus(z, times(step, x)))
@@ -228,7 +271,7 @@ class LaneRDA(LaneFTRL):
     """Regularised dual averaging in lanes: z <- z - eta s x / length, else as `LaneFTRL`."""
 
     def step_lanes(
-        self, cell: Any, _gravity: Any, _clock: float, _share: Any,
+        self, cell: Any, _pull: Any, _clock: float, _share: Any,
         step: Any, shared: Any, x: Any,
     ) -> None:  # fmt: skip
         add_slope(self, cell, shared, x)
@@ -287,7 +330,7 @@ class Centring:
             set_row(cell, "lane", times(row(cell, "lane"), larger / u))
         cell.mean = 0.0
 
-    def settle_lanes(self, cell: Any, _gravity: Any, _clock: float, x: Any) -> None:
+    def settle_lanes(self, cell: Any, _pull: Any, _clock: float, x: Any) -> None:
         if x != 0.0 or cell.mean == 0.0:  # at its mean, a value tells nothing of the unit
             note_value(self, cell, x)
 
@@ -323,9 +366,9 @@ class LaneAdaptive(NamedTuple):
     def worth(self, cell: Any, now: float, _clock: float) -> Any:
         return worth_of(self, cell, now)
 
-    def settle_lanes(self, cell: Any, gravity: Any, clock: float, x: Any) -> None:
+    def settle_lanes(self, cell: Any, pull: Any, clock: float, x: Any) -> None:
         if cell.seen > 0:
-            w = lane_weights(self, cell, gravity, clock, share_of(self, cell))
+            w = lane_weights(self, cell, pull, clock, share_of(self, cell))
             before = np.float32(cell.unit)
             note_value(self, cell, x)
             if cell.unit != before:
@@ -335,13 +378,13 @@ class LaneAdaptive(NamedTuple):
             note_value(self, cell, x)
         cell.settled = clock
 
-    def lane_weights(self, cell: Any, gravity: Any, clock: float, share: Any) -> Any:
+    def lane_weights(self, cell: Any, pull: Any, clock: float, share: Any) -> Any:
         w = row(cell, "lane")
         owed = np.float32(clock - cell.settled) * (np.float32(cell.unit) * share)
-        return within(w, truncated(w, times(gravity, owed)), self.threshold)
+        return within(w, truncated(w, times(pull.gravity, owed)), self.threshold)
 
     def step_lanes(
-        self, cell: Any, _gravity: Any, _clock: float, _share: Any,
+        self, cell: Any, _pull: Any, _clock: float, _share: Any,
         step: Any, shared: Any, x: Any,
     ) -> None:  # fmt: skip
         add_slope(self, cell, shared, x)
@@ -365,8 +408,8 @@ class LanePlain(NamedTuple):
     def worth(self, cell: Any, now: float, _clock: float) -> Any:
         return worth_of(self, cell, now)
 
-    def settle_lanes(self, cell: Any, gravity: Any, clock: float, _x: Any) -> None:
-        set_row(cell, "lane", lane_weights(self, cell, gravity, clock, 1.0))
+    def settle_lanes(self, cell: Any, pull: Any, clock: float, _x: Any) -> None:
+        set_row(cell, "lane", lane_weights(self, cell, pull, clock, 1.0))
         cell.settled = clock
 
     def share_of(self, _cell: Any) -> Any:
@@ -375,12 +418,12 @@ class LanePlain(NamedTuple):
     def in_units(self, _cell: Any, _share: Any, _x: Any) -> Any:
         return np.float32(0.0)
 
-    def lane_weights(self, cell: Any, gravity: Any, clock: float, _share: Any) -> Any:
+    def lane_weights(self, cell: Any, pull: Any, clock: float, _share: Any) -> Any:
         w = row(cell, "lane")
-        return within(w, truncated(w, times(gravity, clock - cell.settled)), self.threshold)
+        return within(w, truncated(w, times(pull.gravity, clock - cell.settled)), self.threshold)
 
     def step_lanes(
-        self, cell: Any, _gravity: Any, _clock: float, _share: Any,
+        self, cell: Any, _pull: Any, _clock: float, _share: Any,
         step: Any, _shared: Any, x: Any,
     ) -> None:  # fmt: skip
         set_row(cell, "lane", plus(row(cell, "lane"), times(step, x)))

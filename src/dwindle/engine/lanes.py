@@ -14,7 +14,7 @@ from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import MOST_LANES, Sigmas, check_shrinkage
+from dwindle.algorithm.shrinkage import AUTOMATIC, MOST_LANES, Sigmas, check_shrinkage
 from dwindle.algorithm.updates import (
     Adaptive,
     Plain,
@@ -98,8 +98,8 @@ class LaneLearner(Learner):
     def __init__(
         self,
         loss: Any = Logistic(),
-        shrinkage: Sigmas = Sigmas(),
-        update: Update = FTRL(),
+        shrinkage: Sigmas = AUTOMATIC,
+        update: Update = RDA(),
         learning_rate: float | Schedule | None = None,
         *,
         intercept: bool = True,
@@ -127,8 +127,10 @@ class LaneLearner(Learner):
         width = self._lane_update.n_lanes
         self._lanes = np.zeros(1, lane_record(width))
         self._lanes["gravity"] = self.shrinkage.values[-1]  # lanes without use do as the last does
+        self._lanes["evidence"] = self.shrinkage.evidences[-1]
         self._lanes["gravity"][0, : self.n_lanes] = self.shrinkage.values
-        self._state = np.zeros(5)
+        self._lanes["evidence"][0, : self.n_lanes] = self.shrinkage.evidences
+        self._state = np.zeros(6)
         self._best = np.zeros(1, np.int64)
         self._centred = np.zeros(0, np.uint64)  # keys, plus one, of the features that are centred
         self.clock = Clock(self.schedule, self.shrinkage, counts_moments=False)
@@ -171,8 +173,8 @@ class LaneLearner(Learner):
         judged = scores.judged(scores.metric(self.choice))
         columns = kept.tolist(), scores.losses.tolist(), scores.aucs.tolist(), judged.tolist()
         return [
-            Lane(*figures, k == self.lane)
-            for k, figures in enumerate(zip(self.shrinkage.values, *columns, strict=True))
+            Lane._make([*figures, k == self.lane])
+            for k, figures in enumerate(zip(*self.shrinkage.pairs, *columns, strict=True))
         ]
 
     @property
@@ -263,7 +265,9 @@ class LaneLearner(Learner):
 
     def _set_view(self, *, forgets: bool) -> None:
         """Tell sweeps whether to forget: never if there is no lane with a gravity."""
-        view: Any = SweepView(self._lanes, forgets and any(self.shrinkage.values))
+        view: Any = SweepView(
+            self._lanes, forgets and any((*self.shrinkage.values, *self.shrinkage.evidence))
+        )
         self.table.shrinkage = view
 
     def _open_window(self, *, next_pass: bool = False) -> None:
@@ -369,6 +373,7 @@ class LaneLearner(Learner):
 
     def _restore_lanes(self, lanes: Mapping[str, Any]) -> None:
         self._state[:], self._lanes["error"] = lanes["state"], lanes["error"]
+        lane_kernels.restore_proof(self._lanes, self._state)
         self._best[0] = lanes["best"]
         self._centred = np.array(lanes["centred"], np.uint64)
         self.scores.restore(lanes["scores"])
@@ -447,6 +452,8 @@ def _in_lanes(update: Any, shrinkage: Sigmas) -> Any:
         if shrinkage.threshold != math.inf:
             raise SettingError(f"{type(update).__name__} has no threshold, got {shrinkage}")
         return exact(_DUAL[type(update)](width, update.beta))
+    if any(shrinkage.evidence):
+        raise SettingError(f"evidence needs the update RDA or FTRL, not {update}")
     if type(update) is Adaptive:
         return exact(LaneAdaptive(width, update.beta, shrinkage.threshold))
     if type(update) is Plain:

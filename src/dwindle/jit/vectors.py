@@ -184,6 +184,17 @@ def _within(_typing: Any, v: Any, w: Any, limit: Any) -> Any:
     return v(v, w, _number(limit)), codegen
 
 
+def _at_least(_typing: Any, v: Any, least: Any, w: Any) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        value, limit, other = args
+        high = builder.fcmp_ordered(">=", value, limit)
+        low = builder.fcmp_ordered("<=", value, builder.fneg(limit))
+        zero = ir.Constant(ir.VectorType(_FLOAT, v.n), [0.0] * v.n)
+        return builder.select(builder.or_(low, high), other, zero)
+
+    return v(v, least, w), codegen
+
+
 def _both(_typing: Any, v: Any, w: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         zero = ir.Constant(ir.VectorType(_FLOAT, v.n), [0.0] * v.n)
@@ -220,6 +231,9 @@ shifted = _operation(  # v times 2 to the power of the integer in the last bits 
 truncated = _operation(_truncated, _truncated_in_python)  # v - clip(v, -a, a), which is T1
 within = _operation(  # w where |v| is at most the limit, elsewhere v
     _within, lambda v, w, limit: np.where((v >= -_F4(limit)) & (v <= _F4(limit)), w, v)
+)
+where_at_least = _operation(  # w where |v| is at least the limit, which is 0 or more; elsewhere 0
+    _at_least, lambda v, least, w: np.where((v >= least) | (v <= -least), w, _F4(0))
 )
 some = _operation(  # whether there is a lane where neither is 0
     _both, lambda v, w: bool(((v != 0) & (w != 0)).any())
