@@ -381,6 +381,7 @@ def lanes(
     slope,
     update,
     *,
+    evidence=(),
     by_noise=True,
     every=1,
     intercept=False,
@@ -393,6 +394,9 @@ def lanes(
     and for the noise. The clock is that of the noise, or the paper's: the sum of the rates, K times
     the rate at every K-th step.
 
+    A feature has no weight in a lane that asks for more evidence than its own: z is less than that
+    many deviations of its noise from 0. The intercept's steps are not divided by the length.
+
     If the update centres, the features of the first example have means until they are not once in
     one; the intercept makes up for them: in predictions by x - m, and in the weights.
     """
@@ -400,6 +404,8 @@ def lanes(
     noted = 0.0
     error = [0.0] * len(gravities)
     best, step, clock, waiting, noise = 0, 0, 0.0, 0.0, 0.0
+    evidence = evidence or [0.0] * len(gravities)
+    deviation, squares = 0.0, 0.0  # of the summed gradient, over sqrt(n); and of the slopes
 
     def pull_of(name, gravity):
         feature = known[name]
@@ -418,9 +424,10 @@ def lanes(
         if not update.averages:
             return list(feature.v)
         divisor = divisor or update.divisor(feature.unit, feature.n)
+        own = 0.0 if name is INTERCEPT else deviation * math.sqrt(feature.n)
         return [
-            t1(z, clock * pull_of(name, c)) / divisor
-            for z, c in zip(feature.v, gravities, strict=True)
+            t1(z, clock * pull_of(name, c)) / divisor if abs(z) >= k * own else 0.0
+            for z, c, k in zip(feature.v, gravities, evidence, strict=True)
         ]
 
     def model():
@@ -494,8 +501,9 @@ def lanes(
             feature.n += (slopes[best] * x) ** 2
             more = (math.sqrt(feature.n) - root) * feature.unit if update.proximal else 0.0
             scale = 1.0 if update.averages else update.divisor(feature.unit, feature.n)
+            steps = rate if name is INTERCEPT else pace
             feature.v = [
-                v - pace * s * x / scale + more * own
+                v - steps * s * x / scale + more * own
                 for v, s, own in zip(feature.v, slopes, w, strict=True)
             ]
         waiting += rate * (math.sqrt(noise) - math.sqrt(before))
@@ -503,4 +511,6 @@ def lanes(
             if by_noise:
                 clock = advance(waiting)
             waiting = 0.0
+        squares += slopes[best] ** 2
+        deviation = clock / math.sqrt(squares) if by_noise and squares else 0.0
         yield prediction, predictions, model()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import dwindle
 import reference
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Gravities, Sigmas
+from dwindle.algorithm.shrinkage import AUTOMATIC, Gravities, Sigmas
 from dwindle.engine.lanes import LaneLearner
 from helpers.effort import FULL
 from helpers.ingredients import LOSSES, rates_of
@@ -64,6 +64,7 @@ def expected_of(learner, loss, update, examples, passes=1):
             shrinkage.values,
             loss.slope,
             update.reference(theta=shrinkage.threshold),
+            evidence=shrinkage.evidences,
             by_noise=shrinkage.by_noise,
             every=shrinkage.truncate_every,
             intercept=learner.has_intercept,
@@ -86,6 +87,7 @@ def shrinkages(has_threshold):
     """Both clocks, with K and, where there is one, a threshold."""
     theta = 0.2 if has_threshold else math.inf
     return [
+        *([] if has_threshold else [AUTOMATIC, AUTOMATIC._replace(truncate_every=2)]),
         *(SIGMAS, Sigmas(truncate_every=3), Sigmas(threshold=theta, truncate_every=2)),
         *(GRAVITIES, GRAVITIES._replace(threshold=theta, truncate_every=3)),
     ]

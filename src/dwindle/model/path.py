@@ -126,7 +126,7 @@ class Lanes:
     def read(cls, base: Model, weight: NDArray[Any], said: Mapping[str, Any]) -> "Lanes":
         """Make the lanes of what a file says; raise a ValueError if it contradicts itself."""
         columns = [said[name] for name in Lane._fields]
-        kinds = float, int, float, float, float, bool
+        kinds = float, float, int, float, float, float, bool
         lanes = [
             Lane(*(kind(value) for kind, value in zip(kinds, row, strict=True)))
             for row in zip(*columns, strict=True)
