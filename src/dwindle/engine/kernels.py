@@ -360,6 +360,24 @@ def move(cells: Any, into: Any) -> None:
 
 
 @kernel
+def places(cells: Any, key: Any) -> Any:
+    """Return where the cell of each key is, all of which have one."""
+    mask = uint64(len(cells) - 1)
+    shift = home_shift(len(cells))
+    end = uint64(len(key))
+    found = np.empty(len(key), np.int64)
+    for k in range(end):
+        if k + AHEAD < end:
+            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+        mark = uint64(key[k]) + ONE
+        j = (mark * GOLDEN) >> shift
+        while cells[j].key != mark:
+            j = (j + ONE) & mask
+        found[k] = j
+    return found
+
+
+@kernel
 def weights(
     cells: Any,
     now: float,

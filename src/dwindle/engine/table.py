@@ -159,6 +159,11 @@ class Table:
         self.settle(clock.now, clock.size)
         return level
 
+    def places(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return where the cells of these features are, all of which are in the table."""
+        found: NDArray[np.int64] = kernels.places(self.cells, np.ascontiguousarray(key))
+        return found
+
     def weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the keys and weights of all features whose weight is not zero."""
         key, weight = np.empty(self.used, np.uint64), np.empty(self.used)

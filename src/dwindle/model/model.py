@@ -279,9 +279,7 @@ def scales_of(learner: Learner, key: NDArray[np.uint64]) -> NDArray[np.float32] 
     name = next((each for each in ("scale", "unit") if each in cells.dtype.names), None)
     if name is None:
         return None
-    by_key = np.argsort(cells["key"])
-    place = by_key[np.searchsorted(cells["key"], key + np.uint64(1), sorter=by_key)]
-    scale: NDArray[np.float32] = cells[name][place]
+    scale: NDArray[np.float32] = cells[name][learner.table.places(key)]
     return None if (scale == 1.0).all() or not scale.any() else scale
 
 
