@@ -49,7 +49,7 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
 def _decided(settings: LearnerSettings, loss: Any, classes: int = 0) -> LearnerSettings:
     """Return the settings, with no gravity where it is automatic and cannot be chosen."""
     chooses = not takes_any_unit(loss) and classes <= 2
-    is_auto = isinstance(settings.gravity, str)
+    is_auto = isinstance(settings.gravity, str) and settings.sigmas is None
     return replace(settings, gravity=0.0) if is_auto and not chooses else settings
 
 
