@@ -157,8 +157,8 @@ def test_stopped_and_resumed_the_model_and_the_frontier_are_the_same_to_the_bit(
 ):
     settings = TrainSettings(**how, reading=SMALL)
     whole = train([str(data)], tmp_path / "whole", settings)
+    stop = heard(stopping=stopped_after(7))
     with pytest.raises(Stopped):
-        stop = heard(stopping=stopped_after(7))
         train([str(data)], tmp_path / "part", settings, observer=stop)
     part = train([str(data)], tmp_path / "part", resume=True, given=())
     assert (tmp_path / "part").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -168,8 +168,8 @@ def test_stopped_and_resumed_the_model_and_the_frontier_are_the_same_to_the_bit(
 def test_a_resumed_run_may_keep_another_number(data, tmp_path):
     settings = TrainSettings(reading=SMALL)
     whole = train([str(data)], tmp_path / "whole", TrainSettings(reading=SMALL, keep=7))
+    stop = heard(stopping=stopped_after(7))
     with pytest.raises(Stopped):
-        stop = heard(stopping=stopped_after(7))
         train([str(data)], tmp_path / "part", settings, observer=stop)
     how = TrainSettings(keep=7)
     part = train([str(data)], tmp_path / "part", how, resume=True, given=["keep"])
@@ -206,8 +206,7 @@ def test_every_loss_finds_its_gravity(tmp_path, loss):
     assert summary.loss < summary.best_constant_loss
 
 
-def test_importance_counts_in_the_choice(data, tmp_path):
-    """A feature that tells only of examples without importance is of no use."""
+def test_importance_counts_in_the_choice(tmp_path):
     rows = planted_data.rows(1500)
     lines = [
         f"{y} {k % 2} |f " + " ".join(f"w{j}:{x}" for j, x in zip(js, xs, strict=True)) + "\n"
