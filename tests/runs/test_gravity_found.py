@@ -47,9 +47,9 @@ def test_without_options_the_features_that_tell_are_kept_and_most_others_go(trai
 def test_the_screen_shows_every_gravity_and_marks_the_chosen_one(trained):
     shown, model = trained
     lines = shown.splitlines()
-    [head] = [k for k, line in enumerate(lines) if line.split()[:2] == ["gravity", "features"]]
+    [head] = [k for k, line in enumerate(lines) if line.split()[:1] == ["gravity"]]
     rows = lines[head + 1 : head + 9]
-    kept = [int(row.split()[1].replace(",", "")) for row in rows]
+    kept = [int(row.split()[2].replace(",", "")) for row in rows]
     [chosen] = [k for k, row in enumerate(rows) if row.endswith("<- chosen")]
     assert kept[0] == 40
     assert kept[chosen] == len(model)
@@ -61,7 +61,8 @@ def test_the_model_says_which_gravity_it_is_of_and_how_it_was_chosen(trained):
     _, model = trained
     said = model.metadata
     [chosen] = [lane for lane in said["frontier"] if lane["chosen"]]
-    assert (said["sigmas"], said["chosen_by"]) == (chosen["gravity"], "auc")
+    assert (said["sigmas"], said["evidence"]) == (chosen["gravity"], chosen["evidence"])
+    assert said["chosen_by"] == "auc"
     assert chosen["kept"] == len(model)
 
 

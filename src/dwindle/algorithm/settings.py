@@ -22,7 +22,7 @@ from dwindle.algorithm.losses import (
 )
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import (
-    SIGMAS,
+    AUTOMATIC,
     ElasticNet,
     NoShrinkage,
     Rounding,
@@ -212,19 +212,34 @@ class LearnerSettings:
         return Ingredients(loss, shrinkage, update, self._schedule(update))
 
     @property
-    def gravities(self) -> tuple[float, ...] | None:
-        """The gravities to learn at once, in sigmas; None if there is a gravity of the paper's.
+    def gravities(self) -> Sigmas | None:
+        """The gravities to learn at once; None if there is one of the paper's, or none.
 
         Where another shrinkage or update is asked for, ``auto`` is no gravity.
         """
         if self.sigmas is not None:
             if self.gravity not in (AUTO, default_of(self, "gravity")):
                 raise SettingError("sigmas stands for gravity: give one of them")
-            return tuple(self.sigmas) if isinstance(self.sigmas, Iterable) else (self.sigmas,)
+            several = isinstance(self.sigmas, Iterable)
+            return Sigmas(tuple(self.sigmas) if several else (self.sigmas,))
         truncates = isinstance(self.shrinkage, str) and self._chosen("shrinkage") == "truncation"
-        update = self.update if isinstance(self.update, str) else _name_of("update", self.update)
-        is_auto = isinstance(self.gravity, str) and truncates and update in {AUTO, *IN_LANES}
-        return SIGMAS if is_auto else None
+        update = self._update_in_lanes
+        if not (isinstance(self.gravity, str) and truncates and update in IN_LANES):
+            return None
+        return Sigmas() if update == "adaptive" else AUTOMATIC
+
+    @property
+    def _update_in_lanes(self) -> Any:
+        """The name of the update, if several gravities are learned at once.
+
+        One that is not named is `USUAL_IN_LANES`, unless weights are to be pulled in a way that it
+        does not know.
+        """
+        if not isinstance(self.update, str):
+            return _name_of("update", self.update)
+        pulls_all = self.threshold is None and self.truncate_every == 1
+        usual = USUAL_IN_LANES if pulls_all else "adaptive"
+        return usual if self.update == AUTO else self.update
 
     def check(self) -> None:
         """Refuse, by name, whole numbers that no run could use; ingredients check themselves."""
@@ -261,22 +276,14 @@ class LearnerSettings:
         missing = set(own) - given.keys() - known[chosen]._field_defaults.keys()
         if missing:
             raise SettingError(f"{family} {chosen} needs a {min(missing)}")
-        if family == "shrinkage" and (values := self.gravities) is not None:
-            return self._sigmas(chosen, values, given)
+        if family == "shrinkage" and (gravities := self.gravities) is not None:
+            if chosen != "truncation":
+                raise SettingError(f"sigmas is a gravity of shrinkage truncation, not of {chosen}")
+            return gravities._replace(**{k: v for k, v in given.items() if k != "gravity"})
         return known[chosen](**_numbers(given))
 
-    def _sigmas(self, chosen: str, values: tuple[float, ...], given: dict[str, Any]) -> Sigmas:
-        """Return truncation by these gravities, in sigmas."""
-        if chosen != "truncation":
-            raise SettingError(f"sigmas is a gravity of shrinkage truncation, not of {chosen}")
-        return Sigmas(values, **{k: v for k, v in given.items() if k != "gravity"})
-
     def _chosen(self, family: str) -> Any:
-        """Return what was named, or given; truncation with an l2 is the elastic net.
-
-        The update is `USUAL_IN_LANES` where several gravities are learned at once, unless weights
-        are to be pulled in a way that it does not know.
-        """
+        """Return what was named, or given; truncation with an l2 is the elastic net."""
         chosen = getattr(self, family)
         if not isinstance(chosen, str):
             return chosen
@@ -284,8 +291,7 @@ class LearnerSettings:
             return "elastic-net"
         if family == "update" and chosen == AUTO:
             in_lanes = self.gravities is not None or isinstance(self.shrinkage, Sigmas)
-            pulls_all = self.threshold is None and self.truncate_every == 1
-            return USUAL_IN_LANES if in_lanes and pulls_all else "adaptive"
+            return self._update_in_lanes if in_lanes else "adaptive"
         return chosen
 
     def _refuse_strange(self, family: str, own: tuple[str, ...]) -> None:
@@ -336,10 +342,13 @@ def settings_of(ingredients: Ingredients) -> dict[str, Any]:
 
 def _named(family: str, ingredient: Any) -> dict[str, Any]:
     """Name an ingredient and its parameters: the gravity, and what is not the default."""
-    if type(ingredient) is Sigmas:
-        values, *_ = ingredient
-        which = {"gravity": AUTO} if values == SIGMAS else {"sigmas": values}
-        return {family: "truncation"} | which | _changed(ingredient, "values")
+    if type(ingredient) is Sigmas and ingredient.pairs == AUTOMATIC.pairs:
+        return {family: "truncation", "gravity": AUTO} | _changed(
+            ingredient, *AUTOMATIC._fields[:2]
+        )
+    if type(ingredient) is Sigmas and not ingredient.evidence:
+        sigmas = {"sigmas": ingredient.values}
+        return {family: "truncation"} | sigmas | _changed(ingredient, "values")
     name = _name_of(family, ingredient)
     if name is None:
         return {family: AUTO if ingredient is None else ingredient}

@@ -154,17 +154,17 @@ def plot_lanes(lanes: Sequence[Lane], score: str = "AUC", axes: Any = None) -> t
     if axes is None:
         _, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
     drawn: Axes = axes
+    lanes = sorted(lanes, key=lambda lane: -lane.kept)
     kept = [lane.kept for lane in lanes]
     chosen = next(lane for lane in lanes if lane.chosen)
     judged = [lane.judged for lane in lanes]
-    drawn.plot(kept, judged, color=BLUE, marker="o", markersize=4, label="a gravity, in sigmas")
+    drawn.plot(kept, judged, color=BLUE, marker="o", markersize=4, label="gravity; evidence")
     told = f"chosen: {counted(chosen.kept, 'feature')}, {chosen.judged:.4g}"
     drawn.plot(chosen.kept, chosen.judged, "*", color=ORANGE, markersize=14, label=told)
     for lane in lanes:
+        name = f"{lane.gravity:.2g}" + (f"; {lane.evidence:.2g}" if lane.evidence else "")
         place = (lane.kept, lane.judged), (0, 8)
-        drawn.annotate(
-            f"{lane.gravity:.2g}", *place, textcoords="offset points", ha="center", size=8
-        )
+        drawn.annotate(name, *place, textcoords="offset points", ha="center", size=8)
     drawn.set_xscale(**_scale(kept))
     drawn.xaxis.set_major_formatter("{x:,.0f}")
     drawn.set_xlabel("features kept")

@@ -14,25 +14,49 @@ TITLES = {"auc": "AUC", "loss": "loss"}
 
 def frontier(s: Any) -> Iterator[str]:
     """Show the gravities of a run's summary, if there were several, and say which was chosen."""
-    lanes: Sequence[Any] = s.frontier
-    if len(lanes) < 2:
+    if s.class_frontiers:
+        yield ""
+        yield from class_table(s.class_frontiers, s.choice.metric)
+    elif len(s.frontier) > 1:
+        yield ""
+        yield from table(s.frontier, s.choice.metric)
+    else:
         return
-    title = TITLES[s.choice.metric]
-    yield ""
-    yield from table(lanes, s.choice.metric)
-    yield f"chosen        {_reason(s.choice, title)}"
+    yield f"chosen        {_reason(s.choice, TITLES[s.choice.metric])}"
     yield "              --keep N chooses by size, --dense keeps all features"
 
 
 def table(lanes: Sequence[Any], metric: str) -> Iterator[str]:
-    """Show the gravities, one a line."""
+    """Show the gravities, one a line, from the most features to the fewest."""
+    shown = sorted(lanes, key=lambda lane: -lane.kept)
+    heading, *rows = _rows(shown, metric)
+    yield heading
+    for lane, row in zip(shown, rows, strict=True):
+        yield click.style(f"{row}  <- chosen", bold=True) if lane.chosen else row
+
+
+def class_table(frontiers: dict[Any, Sequence[Any]], metric: str) -> Iterator[str]:
+    """Show the gravity that was chosen for each of several classes."""
+    chosen = [next(lane for lane in lanes if lane.chosen) for lanes in frontiers.values()]
+    names = ["class", *map(str, frontiers)]
+    width = max(map(len, names))
+    for name, row in zip(names, _rows(chosen, metric), strict=True):
+        yield f"{name:{width}}{row}"
+
+
+def _rows(lanes: Sequence[Any], metric: str) -> Iterator[str]:
+    """Format lanes, after a heading."""
+    held = any(lane.evidence for lane in lanes)
     ranks = not any(math.isnan(lane.auc) for lane in lanes)
-    yield f"  gravity   features       loss{'     AUC' if ranks else ''}   late {TITLES[metric]}"
+    yield (
+        f"  gravity{'  evidence' if held else ''}    features        loss"
+        f"{'     AUC' if ranks else ''}   late {TITLES[metric]}"
+    )
     for lane in lanes:
+        evidence = f"{lane.evidence:10.3g}" if held else ""
         auc = f"  {lane.auc:.4f}" if ranks else ""
-        line = f"{lane.gravity:9.4g} {lane.kept:10,} {lane.loss:10.6f}{auc}"
-        line = f"{line} {lane.judged:10.4f}"
-        yield click.style(f"{line}  <- chosen", bold=True) if lane.chosen else line
+        figures = f"{lane.kept:12,} {lane.loss:11.6f}{auc} {lane.judged:10.4f}"
+        yield f"{lane.gravity:9.3g}{evidence}{figures}"
 
 
 def _reason(choice: Any, title: str) -> str:

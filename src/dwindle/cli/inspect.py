@@ -1,7 +1,6 @@
 """``dwindle inspect``: the command of `Model.load`."""
 
 import json
-import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -10,14 +9,22 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.frontier import table
+from dwindle.cli.frontier import class_table, table
 from dwindle.cli.options import keep
 from dwindle.cli.output import for_json
 from dwindle.cli.report import counts, mapping
 
 COLUMNS = 8  # named, of each kind
 # Metadata that is shown in another form, or is for going on.
-SHOWN_ELSEWHERE = {"labels", "reading", "columns", "label_moments", "frontier", "chosen_by"}
+SHOWN_ELSEWHERE = {
+    "labels",
+    "reading",
+    "columns",
+    "label_moments",
+    "frontier",
+    "frontiers",
+    "chosen_by",
+}
 
 
 @click.command(name="inspect")
@@ -132,8 +139,8 @@ def _outcome(found: Any) -> Iterator[str]:
 def _frontier(saved: Any, found: Any, encoding: str) -> Iterator[str]:
     """Show the gravities that were learned at once; of a path of several classes, those of each."""
     from dwindle.cli.weight_bars import plain
-    from dwindle.engine.lane_scores import Lane
     from dwindle.model.path import Path
+    from dwindle.runs.summary import lanes_in
 
     if isinstance(saved, Path):
         frontiers, members = saved.frontier(), saved.members
@@ -143,9 +150,11 @@ def _frontier(saved: Any, found: Any, encoding: str) -> Iterator[str]:
             yield from table(lanes, member.judged_by)
         yield "--keep N picks the best of at most N features"
     elif lanes := found.metadata.get("frontier"):
-        yield ""
-        nothing = dict.fromkeys(Lane._fields, math.nan)
-        yield from table([Lane(**nothing | lane) for lane in lanes], found.metadata["chosen_by"])
+        yield from ("", *table(lanes_in(lanes), found.metadata["chosen_by"]))
+    elif several := found.metadata.get("frontiers"):
+        by_class = dict(zip(found.classes, map(lanes_in, several), strict=True))
+        lines = class_table(by_class, found.metadata["chosen_by"])
+        yield from ("", *(plain(line, encoding) for line in lines))
 
 
 def _lanes_for_json(saved: Any) -> dict[str, Any]:

@@ -214,9 +214,15 @@ class Report(Watching):
 
 def _fields(s: Any) -> dict[str, Any]:
     """Return a summary as JSON has it."""
-    lanes = [for_json(lane._asdict()) for lane in s.frontier]
-    choice = None if s.choice is None else s.choice._asdict()
-    return asdict(s) | {"frontier": lanes, "choice": choice}
+
+    def told(lanes: Any) -> list[dict[str, Any]]:
+        return [for_json(lane._asdict()) for lane in lanes]
+
+    return asdict(s) | {
+        "frontier": told(s.frontier),
+        "class_frontiers": {str(name): told(lanes) for name, lanes in s.class_frontiers.items()},
+        "choice": None if s.choice is None else s.choice._asdict(),
+    }
 
 
 def _which(s: Any) -> str:

@@ -101,7 +101,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop[0])
     report.summary(summary, model)
-    if summary.choice is not None:
+    if summary.frontier and summary.choice is not None:
         score = f"{TITLES[summary.choice.metric]} {LATE}, before learning"
         picture.draw(report.note, "plot_lanes", summary.frontier, score)
     elif picture.path is not None:

@@ -56,8 +56,9 @@ class Summary:
     holdout_loss: float | None = None
     holdout_auc: float | None = None
     holdout_accuracy: float | None = None
-    frontier: list[Lane] = field(default_factory=list)  # of gravities learned at once
-    choice: Choice | None = None  # how one of them was chosen
+    frontier: list[Lane] = field(default_factory=list)  # of gravities learned at once,
+    class_frontiers: dict[Any, list[Lane]] = field(default_factory=dict)  # of several classes,
+    choice: Choice | None = None  # and how one of them was chosen
 
 
 def summarized(run: Reached, model: Model | ClassModels | Path, **measured: Any) -> Summary:
@@ -143,26 +144,44 @@ def metadata(run: Reached, reading: ReadOptions) -> dict[str, Any]:
 
 
 def _frontier(learner: Learner | OneVsRest) -> dict[str, Any]:
-    """Describe gravities that were learned at once, by what they were compared and which is it."""
-    if not isinstance(learner, LaneLearner):
+    """Describe gravities that were learned at once, by what they were compared and which it is.
+
+    Of several classes, each has its own.
+    """
+    members = [learner] if isinstance(learner, Learner) else learner.members
+    lanes = [each.frontier() for each in members if isinstance(each, LaneLearner)]
+    if not lanes or not isinstance(members[0], LaneLearner):
         return {}
-    lanes = learner.frontier()
-    told = [{k: v for k, v in lane._asdict().items() if not math.isnan(v)} for lane in lanes]
-    chosen = next(lane.gravity for lane in lanes if lane.chosen)
-    metric = learner.scores.metric(learner.choice)
-    return {"sigmas": chosen, "chosen_by": metric, "frontier": told}
+    told = [[_without_nan(lane) for lane in each] for each in lanes]
+    said: dict[str, Any] = {"chosen_by": members[0].scores.metric(members[0].choice)}
+    if isinstance(learner, OneVsRest):
+        return said | {"frontiers": told}
+    chosen = next(lane for lane in lanes[0] if lane.chosen)
+    return said | {"sigmas": chosen.gravity, "evidence": chosen.evidence, "frontier": told[0]}
+
+
+def _without_nan(lane: Lane) -> dict[str, Any]:
+    return {name: value for name, value in lane._asdict().items() if not math.isnan(value)}
 
 
 def _lanes(learner: Learner | OneVsRest, model: Model | ClassModels | Path) -> dict[str, Any]:
     """Read what `_frontier` told: of the pass that the model is of."""
-    if not isinstance(learner, LaneLearner):
-        return {}
     said = model.metadata
-    nothing = dict.fromkeys(Lane._fields, math.nan)
-    return {
-        "frontier": [Lane(**nothing | told) for told in said["frontier"]],
-        "choice": learner.choice._replace(metric=said["chosen_by"]),
-    }
+    if "chosen_by" not in said:
+        return {}
+    member = learner if isinstance(learner, Learner) else learner.members[0]
+    assert isinstance(member, LaneLearner)
+    found: dict[str, Any] = {"choice": member.choice._replace(metric=said["chosen_by"])}
+    if "frontier" in said:
+        return found | {"frontier": lanes_in(said["frontier"])}
+    by_class = zip(said["classes"], map(lanes_in, said["frontiers"]), strict=True)
+    return found | {"class_frontiers": dict(by_class)}
+
+
+def lanes_in(told: list[dict[str, Any]]) -> list[Lane]:
+    """Read the gravities that a model's metadata describes."""
+    nothing = dict.fromkeys(Lane._fields, math.nan) | {"evidence": 0.0}
+    return [Lane(**nothing | each) for each in told]
 
 
 def _later_figures(run: Reached) -> dict[str, Any]:
