@@ -53,6 +53,7 @@ LAST_32 = 2**32 - 1  # the bits of the number of steps that a cell has room for
 RECENT = 4  # a feature absent for more than this part of all examples is not recent
 LANES = 8  # as many as make a cell a cache line
 SMALLEST, LARGEST = 1e-18, 1e18  # of units, whose squares fit in single precision
+MOST = 1e38  # that n can be
 
 
 class SweepView(NamedTuple):
@@ -196,10 +197,13 @@ def uncentre(update: Any, cell: Any) -> None:
 
 @by_class_or_default
 def add_slope(update: Any, cell: Any, shared: Any, x: Any) -> Any:  # noqa: ARG001
-    """Add (s x)^2 to n; return by how much its root grew."""
+    """Add (s x)^2 to n; return by how much its root grew.
+
+    In single precision n stands still once it is 2^23 times what is added.
+    """
     g = shared * x
     root = np.float32(cell.root)
-    new = np.float32(math.sqrt(root * root + g * g))
+    new = np.float32(math.sqrt(min(root * root + g * g, np.float32(MOST))))
     cell.root = new
     return new - root
 
