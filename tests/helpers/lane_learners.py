@@ -1,7 +1,6 @@
 """Learners of several gravities, and what the reference makes of the same settings."""
 
 import functools
-import math
 from typing import Any, NamedTuple
 
 import dwindle
@@ -84,13 +83,18 @@ def weights_by_lane(learner):
 
 
 def shrinkages(has_threshold):
-    """Both clocks, with K and, where there is one, a threshold."""
-    theta = 0.2 if has_threshold else math.inf
-    return [
-        *([] if has_threshold else [AUTOMATIC, AUTOMATIC._replace(truncate_every=2)]),
-        *(SIGMAS, Sigmas(truncate_every=3), Sigmas(threshold=theta, truncate_every=2)),
-        *(GRAVITIES, GRAVITIES._replace(threshold=theta, truncate_every=3)),
-    ]
+    """Both clocks, with K and with evidence or, where there is one, a threshold: five of them."""
+    gravities = [GRAVITIES, GRAVITIES._replace(truncate_every=3)]
+    if has_threshold:
+        limited = Sigmas(threshold=0.2, truncate_every=2)
+        return [
+            SIGMAS,
+            Sigmas(truncate_every=3),
+            limited,
+            gravities[0],
+            gravities[1]._replace(threshold=0.2),
+        ]
+    return [SIGMAS, AUTOMATIC, AUTOMATIC._replace(truncate_every=2), *gravities]
 
 
 def final(learner):

@@ -296,7 +296,7 @@ def learn(
         best[0] = place_of_least(error)
         if not all_within(s, 0.0):
             of_best = np.float32(slopes[best[0]])
-            span = math.sqrt(length) if lengthens(update) else 1.0
+            span = math.sqrt(min(length, LARGEST)) if lengthens(update) else 1.0
             of_noise = np.float64(of_best) / span
             state[NOISE] += of_noise * of_noise
             root = math.sqrt(state[NOISE])
