@@ -37,6 +37,7 @@ from dwindle.jit.vectors import (
     added,
     all_within,
     filled,
+    nonzero,
     place_of_least,
     plus,
     product,
@@ -382,8 +383,42 @@ def levels(
 
 
 @kernel
-def weights(cells: Any, clock: float, lanes: Any, update: Any, key: Any, rows: Any) -> int:
-    """Write the keys and weights of all features; return their number."""
+def count_weights(cells: Any, clock: float, lanes: Any, update: Any, count: Any) -> None:
+    """Add to ``count`` the number of features that each lane has a weight for."""
+    pull = pull_of(update, lanes[0])
+    for j in range(len(cells)):
+        if cells[j].key != 0:
+            w = lane_weights(update, cells[j], pull, clock, share_of(update, cells[j]))
+            held = nonzero(w)
+            for a in range(len(count)):
+                count[a] += (held >> a) & 1
+
+
+@kernel
+def weights(
+    cells: Any, clock: float, lanes: Any, update: Any, lane: int, rows: Any, shown: Any,
+    key: Any, weight: Any,
+) -> int:  # fmt: skip
+    """Write the keys and weights of the features that a lane has a weight for; return their number.
+
+    ``rows``, whose numbers ``shown`` shows, is scratch.
+    """
+    pull = pull_of(update, lanes[0])
+    n = 0
+    for j in range(len(cells)):
+        if cells[j].key != 0:
+            w = lane_weights(update, cells[j], pull, clock, share_of(update, cells[j]))
+            set_row(rows[0], "lane", w)
+            if shown[0, lane] != 0.0:
+                key[n] = cells[j].key - ONE
+                weight[n] = shown[0, lane]
+                n += 1
+    return n
+
+
+@kernel
+def all_weights(cells: Any, clock: float, lanes: Any, update: Any, key: Any, rows: Any) -> None:
+    """Write the keys and weights of all features."""
     pull = pull_of(update, lanes[0])
     n = 0
     for j in range(len(cells)):
@@ -392,4 +427,3 @@ def weights(cells: Any, clock: float, lanes: Any, update: Any, key: Any, rows: A
             key[n] = cells[j].key - ONE
             set_row(rows[n], "lane", w)
             n += 1
-    return n

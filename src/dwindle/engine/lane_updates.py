@@ -37,10 +37,10 @@ from dwindle._base.dispatch import by_class, by_class_or_default
 from dwindle.algorithm.updates import ROUNDING
 from dwindle.jit.vectors import (
     filled,
+    nonzero,
     plus,
     row,
     set_row,
-    some,
     times,
     truncated,
     where_at_least,
@@ -213,7 +213,7 @@ def is_held(update: Any, cell: Any, view: Any, clock: float) -> bool:
     """Whether a lane that holds weights down has one."""
     pull = pull_of(update, view.lanes[0])
     w = lane_weights(update, cell, pull, clock, share_of(update, cell))
-    return some(w, plus(pull.gravity, pull.proof))
+    return nonzero(w) & nonzero(plus(pull.gravity, pull.proof)) != 0
 
 
 @by_class_or_default

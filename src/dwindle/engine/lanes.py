@@ -142,11 +142,11 @@ class LaneLearner(Learner):
         self.scores = LaneScores(self.loss, self.n_lanes)
         self._link = self.loss.link if has_probabilities(self.loss) else None
         self._rows = np.dtype([("lane", "f4", (width,))])
-        self._chosen: tuple[Any, int] = None, 0  # at which moment which lane was chosen
+        self._look: tuple[Any, NDArray[np.int64], int] | None = None
 
     def __len__(self) -> int:
         """Count the features that the chosen lane keeps."""
-        return int(self.kept()[self.lane])
+        return int(self._looked[1][self.lane])
 
     @property
     def best_so_far(self) -> int:
@@ -156,16 +156,25 @@ class LaneLearner(Learner):
     @property
     def lane(self) -> int:
         """The lane that is the model."""
-        # All that the choice depends on: it takes a walk through the table.
-        steps = self.n_steps, self._time.size, self.scores.examples
-        moment = *steps, self.table.used, self.choice
-        if self._chosen[0] != moment:
-            self._chosen = moment, self.scores.choose(self.choice, self.kept())
-        return self._chosen[1]
+        return self._looked[2]
 
     def kept(self) -> NDArray[np.int64]:
         """Count the features that each lane keeps."""
-        return np.count_nonzero(self._all_weights()[1], axis=0)
+        return self._looked[1].copy()
+
+    @property
+    def _looked(self) -> tuple[Any, NDArray[np.int64], int]:
+        """The moment of the last look, how many features each lane kept, and the lane chosen."""
+        # All that they depend on: it takes a walk through the table.
+        time = self.n_steps, self._time.size
+        moment = *time, self.scores.examples, self.table.used, self.choice
+        if self._look is None or self._look[0] != moment:
+            count = np.zeros(self.n_lanes, np.int64)
+            lane_kernels.count_weights(
+                *(self.table.cells, self._time.size, self._lanes, self._lane_update, count)
+            )
+            self._look = moment, count, self.scores.choose(self.choice, count)
+        return self._look
 
     def frontier(self) -> list[Lane]:
         """List the lanes from the least gravity to the strongest."""
@@ -198,23 +207,22 @@ class LaneLearner(Learner):
         self, lane: int | None = None
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the keys and weights of the features that a lane keeps: the chosen one's."""
-        key, rows = self.weights_of_lanes()
-        weight = rows[:, self.lane if lane is None else lane]
-        live = weight != 0.0
-        return key[live], weight[live]
+        key, weight = np.empty(self.table.used, np.uint64), np.empty(self.table.used)
+        row = np.empty(1, self._rows)
+        n = lane_kernels.weights(
+            *(self.table.cells, self._time.size, self._lanes, self._lane_update),
+            *(self.lane if lane is None else lane, row, row["lane"], key, weight),
+        )
+        return key[:n].copy(), weight[:n] * self.label_scale.unit
 
     def weights_of_lanes(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the keys of all features in the table, and their weights: a column per lane."""
-        key, rows = self._all_weights()
-        return key, rows.astype(np.float64) * self.label_scale.unit
-
-    def _all_weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
-        """Return the keys of all features in the table, and their weights in each lane."""
         key, rows = np.empty(self.table.used, np.uint64), np.empty(self.table.used, self._rows)
-        lane_kernels.weights(
+        lane_kernels.all_weights(
             *(self.table.cells, self._time.size, self._lanes, self._lane_update, key, rows)
         )
-        return key, rows["lane"][:, : self.n_lanes]
+        weight = rows["lane"][:, : self.n_lanes]
+        return key, np.multiply(weight, self.label_scale.unit, dtype=np.float64)
 
     def _learn_from(
         self,

@@ -195,14 +195,13 @@ def _at_least(_typing: Any, v: Any, least: Any, w: Any) -> Any:
     return v(v, least, w), codegen
 
 
-def _both(_typing: Any, v: Any, w: Any) -> Any:
+def _nonzero(_typing: Any, v: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         zero = ir.Constant(ir.VectorType(_FLOAT, v.n), [0.0] * v.n)
-        one, other = (builder.fcmp_unordered("!=", each, zero) for each in args)
-        lanes = builder.bitcast(builder.and_(one, other), ir.IntType(v.n))
-        return builder.icmp_unsigned("!=", lanes, ir.IntType(v.n)(0))
+        lanes = builder.bitcast(builder.fcmp_unordered("!=", args[0], zero), ir.IntType(v.n))
+        return builder.zext(lanes, ir.IntType(64))
 
-    return types.boolean(v, w), codegen
+    return types.int64(v), codegen
 
 
 def _truncated_in_python(v: Any, a: Any) -> Any:
@@ -235,8 +234,8 @@ within = _operation(  # w where |v| is at most the limit, elsewhere v
 where_at_least = _operation(  # w where |v| is at least the limit, which is 0 or more; elsewhere 0
     _at_least, lambda v, least, w: np.where((v >= least) | (v <= -least), w, _F4(0))
 )
-some = _operation(  # whether there is a lane where neither is 0
-    _both, lambda v, w: bool(((v != 0) & (w != 0)).any())
+nonzero = _operation(  # the lanes where v is not 0, as bits, that of the first lane lowest
+    _nonzero, lambda v: sum(1 << k for k in np.flatnonzero(v).tolist())
 )
 all_within = _operation(  # whether |v| is at most the limit in every lane
     _all_within, lambda v, limit: bool(((v >= -_F4(limit)) & (v <= _F4(limit))).all())
