@@ -23,8 +23,8 @@ def folder(tmp_path_factory):
     path = Path.of(learner, {"labels": {"-1": -1, "1": 1}, "examples": 600, "seen": 40})
     path.save(folder / "path")
     path.model().save(folder / "chosen")
-    path.model(keep=4).save(folder / "small")
-    assert len(path.model(keep=4)) <= 4 < len(path)
+    path.model(keep=1).save(folder / "small")
+    assert len(path.model(keep=1)) <= 1 < len(path)
     return folder
 
 
@@ -42,7 +42,7 @@ def test_a_path_acts_as_its_chosen_model_and_keep_picks_another(folder, args):
     command, *rest = args
     as_chosen = dwindle(command, "path", *rest, cwd=folder).stdout
     assert as_chosen == dwindle(command, "chosen", *rest, cwd=folder).stdout
-    picked = dwindle(command, "path", *rest, "--keep", 4, cwd=folder).stdout
+    picked = dwindle(command, "path", *rest, "--keep", 1, cwd=folder).stdout
     assert picked == dwindle(command, "small", *rest, cwd=folder).stdout
     assert picked != as_chosen
 
@@ -67,7 +67,7 @@ def test_inspect_shows_the_frontier_and_the_weights_of_the_one_picked(folder):
     assert [int(row.split()[1]) for row in rows] == [lane.kept for lane in path.frontier()]
     assert [row.endswith("<- chosen") for row in rows] == [k == path.chosen for k in range(8)]
     assert lines[head + 9] == "--keep N picks the best of at most N features"
-    said = json.loads(dwindle("inspect", "path", "--keep", 4, "--json", cwd=folder).stdout)
+    said = json.loads(dwindle("inspect", "path", "--keep", 1, "--json", cwd=folder).stdout)
     assert said["weights"] == Model.load(folder / "small").weights()
     assert [lane["kept"] for lane in said["frontier"]] == [lane.kept for lane in path.frontier()]
 

@@ -146,12 +146,16 @@ def test_importance_is_remembered_where_examples_do_not_count_alike(tmp_path):
 
 
 def test_units_of_features_are_merged_too():
-    one = replace(model_of({1: 1.0, 2: 1.0}, examples=100), scale=np.array([3, 1], np.float32))
-    other = replace(model_of({2: 1.0, 3: 1.0}, examples=300), scale=np.array([2, 5], np.float32))
+    one = replace(
+        model_of({1: 1.0, 2: 1.0}, examples=100), statistics={"scale": np.array([3, 1], np.float32)}
+    )
+    other = replace(
+        model_of({2: 1.0, 3: 1.0}, examples=300), statistics={"scale": np.array([2, 5], np.float32)}
+    )
     both = merged([one, other])
-    found = dict(zip(both.key.tolist(), both.scale.tolist(), strict=True))
+    found = dict(zip(both.key.tolist(), both.statistics["scale"].tolist(), strict=True))
     assert found == pytest.approx({1: 3.0, 2: (1 / 4 + 4 * 3 / 4) ** 0.5, 3: 5.0})
-    assert merged([model_of({1: 1.0}, examples=1)]).scale is None
+    assert merged([model_of({1: 1.0}, examples=1)]).statistics == {}
 
 
 def test_weights_that_cancel_are_not_kept():

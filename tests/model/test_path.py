@@ -110,7 +110,8 @@ def test_every_reader_of_models_reads_the_chosen_lane(learner, path, tmp_path):
 def test_pandas_reads_a_column_for_each_lane(path, tmp_path):
     frame = pd.read_parquet(tmp_path / "p.parquet")
     lanes = [f"lane{k}" for k in range(8)]
-    assert frame.columns.tolist() == ["namespace", "feature", "id", "weight", "scale", *lanes]
+    known = ["root", "scale"]
+    assert frame.columns.tolist() == ["namespace", "feature", "id", "weight", *known, *lanes]
     assert (frame["weight"] == frame[f"lane{path.chosen}"]).all()
     assert [int((frame[name] != 0).sum()) for name in lanes] == [f.kept for f in path.frontier()]
 

@@ -129,7 +129,7 @@ def _outcome(found: Any) -> Iterator[str]:
     for name, value in metadata.items():
         if value is not None and name not in SHOWN_ELSEWHERE:
             yield f"{name.replace('_', ' '):<13} {_told(value)}"
-    if all(each.state is not None for each in getattr(found, "members", [found])):
+    if found.has_state:
         yield "state         kept: dwindle train --start-from goes on exactly"
     has = found.settings["intercept"]
     if not hasattr(found, "members"):

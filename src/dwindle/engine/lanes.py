@@ -25,6 +25,7 @@ from dwindle.algorithm.updates import (
 )
 from dwindle.engine import kernels, lane_kernels
 from dwindle.engine.label_scale import LabelScale
+from dwindle.engine.lane_memory import Moment, cells_with, statistics_of
 from dwindle.engine.lane_scores import Choice, Lane, LaneScores
 from dwindle.engine.lane_updates import (
     LANES,
@@ -155,8 +156,8 @@ class LaneLearner(Learner):
 
     @property
     def lane(self) -> int:
-        """The lane that is the model."""
-        return self._looked[2]
+        """The lane that is the model: the best so far, until there are examples to judge by."""
+        return self._looked[2] if self.scores.examples else self.best_so_far
 
     def kept(self) -> NDArray[np.int64]:
         """Count the features that each lane keeps."""
@@ -327,21 +328,54 @@ class LaneLearner(Learner):
         super().begin_passes()
         self.scores.done = False
 
-    def cells_of(
-        self, weight: NDArray[np.float64], scale: NDArray[np.float32] | None
-    ) -> dict[str, NDArray[Any]]:
-        """Return the fields of cells of which only weights, and perhaps the scales, are known.
+    def statistics_of(self, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+        """Return what is known of features beside their weights: see `lane_memory`."""
+        return statistics_of(self.table.cells[self.table.places(key)], self._lane_update)
 
-        All lanes begin with them: gravity then parts those that are earned again from the others.
-        The weights of `RDA` are sums of gradients, which are not known: they begin at zero.
+    def moment(self) -> dict[str, Any]:
+        """Return the clocks, and which lane is the model, fit for JSON."""
+        return Moment(
+            self.lane,
+            self.shrinkage.values[self.lane],
+            self.bias["root"].item(),
+            self._time.size,
+            self.shrinkage.by_noise,
+            self.clock.state,
+            self._state.tolist(),
+        )._asdict()
+
+    def begun(
+        self,
+        key: NDArray[np.uint64],
+        weight: NDArray[np.float64],
+        intercept: float,
+        statistics: Mapping[str, NDArray[Any]],
+        moment: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        """Return the state of this learner, which is new, if all lanes had these weights.
+
+        With the moment they are those of its lane, and the others follow from the same sums.
         """
-        cells = empty_cells(self._lane_update, len(weight))
-        cells["unit"] = 1.0 if scale is None else scale
-        cells["seen"] = 1
-        if type(self.update) is FTRL:
-            weight = weight * self.update.beta * np.square(cells["unit"])
-        cells["lane"] = (weight * (type(self.update) is not RDA))[:, None]
-        return fields_of(cells)
+        state, update = self.state(), self._lane_update
+        goes_on = moment is not None and moment["by_noise"] == self.shrinkage.by_noise
+        when = Moment(**moment) if moment is not None and goes_on and "root" in statistics else None
+        cells = cells_with(update, weight, statistics, when)
+        mean = cells["mean"] if centring(update) else np.zeros(len(key))
+        level = np.array([intercept + weight @ mean])
+        root = {} if when is None else {"root": np.array([when.root])}
+        bias = cells_with(update, level, root, None if when is None else when._replace(gravity=0.0))
+        state["cells"] = {"id": key} | fields_of(cells)
+        state["intercept"] = {name: each.item() for name, each in fields_of(bias).items()}
+        if when is None:
+            return state
+        near = np.abs(np.subtract(self.shrinkage.values, when.gravity))
+        same = when.lane < self.n_lanes and near[when.lane] == 0.0
+        lanes = {
+            "state": when.state,
+            "best": when.lane if same else int(np.argmin(near)),
+            "centred": (key[mean != 0.0] + np.uint64(1)).tolist(),
+        }
+        return state | {"clock": when.steps | {"passes": 0}, "lanes": state["lanes"] | lanes}
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""

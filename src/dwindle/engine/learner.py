@@ -357,13 +357,35 @@ class Learner:
         with Held():
             self.table.sweep()
 
-    def cells_of(
-        self, weight: NDArray[np.float64], scale: NDArray[np.float32] | None
-    ) -> dict[str, NDArray[Any]]:
-        """Return the fields of cells of which only weights, and perhaps the scales, are known."""
-        if scale is None or "scale" not in (self.bias.dtype.names or ()):
-            return {"weight": weight}
-        return {"weight": weight, "scale": scale}
+    def statistics_of(self, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+        """Return what is known of features beside their weights: their units, if not all are 1."""
+        if "scale" not in (self.bias.dtype.names or ()):
+            return {}
+        scale = self.table.cells["scale"][self.table.places(key)]
+        return {} if (scale == 1.0).all() else {"scale": scale}
+
+    def moment(self) -> dict[str, Any] | None:
+        """Return what goes on beside weights and statistics, if anything does, fit for JSON."""
+        return None
+
+    def begun(
+        self,
+        key: NDArray[np.uint64],
+        weight: NDArray[np.float64],
+        intercept: float,
+        statistics: Mapping[str, NDArray[Any]],
+        moment: Mapping[str, Any] | None,  # noqa: ARG002  (a learner of lanes has some)
+    ) -> dict[str, Any]:
+        """Return the state of this learner, which is new, if it had these weights.
+
+        The update may have no state that would: then its weights are others.
+        """
+        state = self.state()
+        cells = {name: np.zeros(len(key), each.dtype) for name, each in state["cells"].items()}
+        cells |= {"id": key, "weight": weight}
+        if "scale" in cells and "scale" in statistics:
+            cells["scale"] = statistics["scale"]
+        return state | {"cells": cells, "intercept": state["intercept"] | {"weight": intercept}}
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""

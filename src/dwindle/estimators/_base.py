@@ -247,6 +247,8 @@ class TruncatedGradient(HasLearned, RunSettings):
                 "the model was saved without its state: learning goes on from its weights, and "
                 "each feature's learning rate begins anew"
             )
+        elif not model.has_state:
+            warn("the model was saved without its state: only the features that it kept go on")
         self._n_examples = int(self._said.get("examples", 0))
         self.n_iter_, self._heaviest = int(self._said.get("passes", 1)), None
         self._cooled = self._predictor.n_steps - before

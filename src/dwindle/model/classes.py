@@ -53,6 +53,11 @@ class ClassModels:
         return self.members[0].metadata
 
     @property
+    def has_state(self) -> bool:
+        """Whether all have the learner's state, from which learning goes on to the bit."""
+        return all(model.has_state for model in self.members)
+
+    @property
     def intercept(self) -> dict[Any, float]:
         """The intercept of each class."""
         return dict(zip(self.classes, (model.intercept for model in self.members), strict=True))

@@ -24,6 +24,7 @@ from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
 from dwindle._base.text import counted
 from dwindle.data.options import ReadOptions, as_before, kept_reading
+from dwindle.engine.lane_memory import Moment, joined
 from dwindle.features.names import Text
 from dwindle.model.model import Model, heaviest_first, load_models, save_models
 
@@ -88,7 +89,7 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
     np.add.at(weight, which, np.concatenate(parts))
     order = heaviest_first(key, weight)[:keep]
     order = order[weight[order] != 0.0]  # weights may have cancelled out
-    scale = _scales(models, share, which, len(key))
+    statistics, moment = _statistics(models, share, which, len(key))
     return Model(
         key[order],
         weight[order],
@@ -96,22 +97,41 @@ def merged(models: Sequence[Model], keep: int | None = None) -> Model:
         float(share @ [model.intercept for model in models]),
         models[0].settings,
         _metadata(models, importance),
-        scale=None if scale is None else scale[order],
+        statistics={name: each[order] for name, each in statistics.items()},
+        moment=moment,
     )
 
 
-def _scales(
+def _statistics(
     models: Sequence[Model], share: NDArray[np.float64], which: NDArray[np.int64], n: int
-) -> NDArray[np.float32] | None:
-    """Return the unit of each feature: the root mean square of the parts' that have it."""
-    if all(model.scale is None for model in models):
-        return None
-    own = [np.ones(len(m)) if m.scale is None else m.scale.astype(np.float64) for m in models]
-    part = [np.full(len(model), s) for s, model in zip(share, models, strict=True)]
-    total, weight = np.zeros(n), np.zeros(n)
-    np.add.at(total, which, np.concatenate([s * u * u for s, u in zip(part, own, strict=True)]))
-    np.add.at(weight, which, np.concatenate(part))
-    return np.sqrt(total / np.where(weight > 0.0, weight, 1.0)).astype(np.float32)
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
+    """Return what is known of each feature, and the moment that it is known at.
+
+    Its unit is the root mean square of the parts' that have it, about 0; sums of squares add up.
+    """
+
+    def added(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        total = np.zeros(n)
+        np.add.at(total, which, np.concatenate(parts))
+        return total
+
+    def of(model: Model, name: str) -> NDArray[np.float64]:
+        return model.statistics.get(name, np.zeros(len(model))).astype(np.float64)
+
+    found: dict[str, NDArray[Any]] = {}
+    if any("scale" in model.statistics for model in models):
+        part = [np.full(len(model), s) for s, model in zip(share, models, strict=True)]
+        unit = [of(m, "scale") if "scale" in m.statistics else np.ones(len(m)) for m in models]
+        square = [u**2 + of(m, "mean") ** 2 for u, m in zip(unit, models, strict=True)]
+        total = added([s * u for s, u in zip(part, square, strict=True)])
+        weight = added(part)
+        found["scale"] = np.sqrt(total / np.where(weight > 0.0, weight, 1.0)).astype(np.float32)
+    moments = [model.moment for model in models if model.moment is not None]
+    centred = any("mean" in model.statistics for model in models)
+    if len(moments) < len(models) or centred:
+        return found, None
+    found["root"] = np.sqrt(added([of(m, "root") ** 2 for m in models])).astype(np.float32)
+    return found, joined([Moment(**each) for each in moments])._asdict()
 
 
 def _importance(model: Model) -> float:

@@ -1,8 +1,8 @@
 """A sparse linear model and its file: a Parquet table that other tools open as it is.
 
 A model has a row for each feature kept, heaviest first: ``namespace``, ``feature``, ``id`` (its
-key) and ``weight``. The intercept, the settings and the rest of the metadata are JSON. Features
-that are not all 1 have a ``scale``, the largest value that the adaptive update has seen of each.
+key) and ``weight``. The intercept, the settings and the rest of the metadata are JSON. More columns
+are what the learner knew of each feature: ``scale``, its unit, if not all are 1, and others.
 
 With the learner's state, its other features follow with weight 0, and a column for each field of
 its cells; so learning can go on from the file to the bit.
@@ -34,6 +34,7 @@ from dwindle.features.names import Text, shown
 from dwindle.model.storage import numbers, read, texts, write
 
 KINDS = ("model", "classifier", "path")  # of files, which all have the columns of a model
+STATISTICS = ("scale", "root", "mean")  # columns of what is known of features beside weights
 CELL = "cell_"  # begins the names of the columns of a learner's cells
 
 
@@ -43,8 +44,7 @@ class Model:
 
     ``metadata`` is whatever else the file should say: the mapping of labels, counts, data files.
     ``state`` is the learner's, as `Learner.state` gives it, if learning is to go on to the bit.
-    Without, the ``scale`` of each feature, if it is known, keeps its weight from being taken for
-    one of small values.
+    Without, it goes on from what `Learner.statistics_of` and `moment` say beside the weights.
     """
 
     key: NDArray[np.uint64]
@@ -54,7 +54,8 @@ class Model:
     settings: dict[str, Any]
     metadata: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] | None = field(default=None, repr=False)
-    scale: NDArray[np.float32] | None = field(default=None, repr=False)
+    statistics: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
+    moment: dict[str, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -68,7 +69,13 @@ class Model:
         names = learner.table.names.of(key[order])
         features = key[order], weight[order], names, intercept
         settings, said = learner.settings(), metadata_of(learner, metadata)
-        return cls(*features, settings, said, scale=scales_of(learner, key[order]))
+        return cls(
+            *features,
+            settings,
+            said,
+            statistics=learner.statistics_of(key[order]),
+            moment=learner.moment(),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_cells"}
@@ -83,9 +90,19 @@ class Model:
 
     def heaviest(self, n: int | None) -> "Model":
         """Keep only the n heaviest features; None keeps all."""
-        scale = None if self.scale is None else self.scale[:n]
-        rows = {"key": self.key[:n], "weight": self.weight[:n], "names": self.names[:n]}
-        return replace(self, **rows, scale=scale)
+        return self.rows(slice(n))
+
+    def rows(self, at: Any, **changed: Any) -> "Model":
+        """Keep only these features, with other fields perhaps changed."""
+        names = self.names[at] if isinstance(at, slice) else Text(*self.names.spelled(at))
+        statistics = {name: each[at] for name, each in self.statistics.items()}
+        rows = {"key": self.key[at], "weight": self.weight[at], "names": names}
+        return replace(self, **rows | {"statistics": statistics} | changed)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it has the learner's state, from which learning goes on to the bit."""
+        return self.state is not None
 
     def learner(self, settings: Mapping[str, Any] | None = None) -> Learner:
         """Make a learner that goes on from this model, perhaps with other settings.
@@ -120,24 +137,27 @@ class Model:
                 )
             scale.moments[:] = self.metadata["label_moments"]
         unit = scale.unit or 1.0  # 0 if all labels were the same, when there are no weights
-        state = fresh.state()
+        is_as_then = settings.get("scale_labels") == self.settings.get("scale_labels")
+        state = fresh.begun(
+            *(self.key, self.weight / unit, (self.intercept - scale.mean) / unit),
+            *(self.statistics, self.moment if is_as_then else None),
+        )
         seen = DistinctCounter()
         seen.observe(self.key)
-        cells = {name: np.zeros(n, column.dtype) for name, column in state["cells"].items()}
-        state["cells"] = cells | {"id": self.key} | fresh.cells_of(self.weight / unit, self.scale)
-        intercept = np.array([(self.intercept - scale.mean) / unit])
-        state["intercept"] |= {k: v[0] for k, v in fresh.cells_of(intercept, None).items()}
         state |= {"names": self.names, "n_cells": n_cells_for(n), "peak": n, "seen": seen.packed()}
         learner = learner_from(state)
-        key, weight = learner.weight_of_keys()
-        kept, own = weight[np.argsort(key)], self.weight[np.argsort(self.key)]
-        near = 1e-6 if isinstance(learner, LaneLearner) else 1e-12  # which is in single precision
-        if len(kept) != len(own) or not np.allclose(kept, own, rtol=near, atol=0.0):
+        if not isinstance(learner, LaneLearner) and not self._agrees(learner):
             raise DataError(
                 f"with {learner.update} a weight follows from sums that this model lacks: "
                 "train the earlier one with --save-state"
             )
         return learner
+
+    def _agrees(self, learner: Learner) -> bool:
+        """Whether a learner has these weights."""
+        key, weight = learner.weight_of_keys()
+        kept, own = weight[np.argsort(key)], self.weight[np.argsort(self.key)]
+        return len(kept) == len(own) and np.allclose(kept, own, rtol=1e-12, atol=0.0)
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each feature by name, heaviest first."""
@@ -273,16 +293,6 @@ def metadata_of(learner: Learner, metadata: Mapping[str, Any] | None) -> dict[st
     return dict(metadata or {}) | {"label_moments": learner.label_scale.moments.tolist()}
 
 
-def scales_of(learner: Learner, key: NDArray[np.uint64]) -> NDArray[np.float32] | None:
-    """Return the unit of each feature, if the update knows it and not all are 1."""
-    cells = learner.table.cells
-    name = next((each for each in ("scale", "unit") if each in cells.dtype.names), None)
-    if name is None:
-        return None
-    scale: NDArray[np.float32] = cells[name][learner.table.places(key)]
-    return None if (scale == 1.0).all() or not scale.any() else scale
-
-
 def save_models(path: str | os.PathLike[str], models: Sequence[Model]) -> int:
     """Write the models of several classes as one table, with a column ``class``; return its size.
 
@@ -314,33 +324,45 @@ def contents(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _rows(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns of models, one below the other, and what is to be said of their states."""
+    known = _statistics(models)
+    said: dict[str, Any] = {}
+    if any(model.moment is not None for model in models):
+        said["moments"] = [model.moment for model in models]
     if any(model.state is None for model in models):
         columns: dict[str, Any] = dict(
             name_columns(Text.concatenated([model.names for model in models]))
         )
         columns["id"] = np.concatenate([model.key for model in models])
         columns["weight"] = np.concatenate([model.weight for model in models])
-        if any(model.scale is not None for model in models):
-            one = np.float32(1)
-            columns["scale"] = np.concatenate(
-                [np.full(len(m), one) if m.scale is None else m.scale for m in models]
-            )
-        return columns, {}
+        columns |= {name: np.concatenate(each) for name, each in known.items()}
+        return columns, said
     parts: list[dict[str, NDArray[Any]]] = []
-    names, said = [], []
-    for model in models:
+    names, states = [], []
+    for k, model in enumerate(models):
         rest = dict(model.state or {})
         cells = rest.pop("cells")
         order = _kept_first(cells["id"], model.key)
         names.append(Text(*rest.pop("names").spelled(order)))
-        weight = np.zeros(len(order))
-        weight[: len(model)] = model.weight
+        own = {"weight": model.weight} | {name: each[k] for name, each in known.items()}
+        padded = {name: np.zeros(len(order), each.dtype) for name, each in own.items()}
+        for name, each in own.items():
+            padded[name][: len(model)] = each
         fields = {f"{CELL}{name}": cell[order] for name, cell in cells.items() if name != "id"}
-        parts.append({"id": cells["id"][order], "weight": weight} | fields)
-        said.append({name: value for name, value in rest.items() if name != "settings"})
+        parts.append({"id": cells["id"][order]} | padded | fields)
+        states.append({name: value for name, value in rest.items() if name != "settings"})
     joined_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    about = {"kept": [len(model) for model in models], "rows": [len(part["id"]) for part in parts]}
-    return name_columns(Text.concatenated(names)) | joined_parts, about | {"state": said}
+    said |= {"kept": [len(model) for model in models], "rows": [len(part["id"]) for part in parts]}
+    return name_columns(Text.concatenated(names)) | joined_parts, said | {"state": states}
+
+
+def _statistics(models: Sequence[Model]) -> dict[str, list[NDArray[Any]]]:
+    """Return the statistics of each model, those that some of them have."""
+    kinds = {name: each.dtype for model in models for name, each in model.statistics.items()}
+    usual = {name: np.ones if name == "scale" else np.zeros for name in kinds}
+    return {
+        name: [m.statistics.get(name, usual[name](len(m), kind)) for m in models]
+        for name, kind in kinds.items()
+    }
 
 
 def _kept_first(cells: NDArray[np.uint64], kept: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -366,11 +388,12 @@ def models_in(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
     rows = about.get("rows", kept)
     states = about.get("state", [None] * len(kept))
     fields = [name for name in table.column_names if name.startswith(CELL)]
-    scale = numbers(table["scale"]) if "scale" in table.column_names else None
+    moments = about.get("moments", [None] * len(kept))
+    known = {name: numbers(table[name]) for name in STATISTICS if name in table.column_names}
     cells = {name.removeprefix(CELL): numbers(table[name]) for name in fields} | {"id": key}
     models = []
-    for begin, n, n_rows, intercept, rest in zip(
-        accumulate([0, *rows[:-1]]), kept, rows, intercepts, states, strict=True
+    for begin, n, n_rows, intercept, rest, moment in zip(
+        accumulate([0, *rows[:-1]]), kept, rows, intercepts, states, moments, strict=True
     ):
         at, all_rows = slice(begin, begin + n), slice(begin, begin + n_rows)
         state = None
@@ -378,8 +401,8 @@ def models_in(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
             its_cells = {name: cell[all_rows] for name, cell in cells.items()}
             state = rest | {"cells": its_cells, "names": names[all_rows]}
         features = key[at], weight[at], names[at], float(intercept)
-        its_scale = None if scale is None else scale[at]
-        models.append(Model(*features, *made_with, state, its_scale))
+        statistics = {name: each[at] for name, each in known.items()}
+        models.append(Model(*features, *made_with, state, statistics, moment))
     return models
 
 

@@ -24,7 +24,6 @@ from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch, Features
-from dwindle.features.names import Text
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import (
     KINDS,
@@ -34,7 +33,6 @@ from dwindle.model.model import (
     heaviest_first,
     metadata_of,
     models_in,
-    scales_of,
 )
 from dwindle.model.storage import numbers, read, write
 
@@ -72,7 +70,8 @@ class Lanes:
             float(intercept[learner.lane]),
             learner.settings(),
             metadata_of(learner, metadata),
-            scale=scales_of(learner, key),
+            statistics=learner.statistics_of(key),
+            moment=learner.moment(),
         )
         judged_by = learner.scores.metric(learner.choice)
         return cls(base, weight, intercept, learner.frontier(), judged_by)
@@ -95,14 +94,13 @@ class Lanes:
         base, weight = self.base, self.weight[:, lane]
         live = np.flatnonzero(weight)
         order = live[heaviest_first(base.key[live], weight[live])]
-        return replace(
-            base,
-            key=base.key[order],
+        gravity = self.frontier[lane].gravity
+        return base.rows(
+            order,
             weight=weight[order],
-            names=Text(*base.names.spelled(order)),
             intercept=float(self.intercept[lane]),
             metadata=base.metadata | self._told(lane),
-            scale=None if base.scale is None else base.scale[order],
+            moment=(base.moment or {}) | {"lane": lane, "gravity": gravity},
         )
 
     def _told(self, lane: int) -> dict[str, Any]:

@@ -273,6 +273,11 @@ class _Run(checkpoint.Reached):
                     f"{self.start_from}: only its weights go on, so each feature's learning rate "
                     "begins anew; --save-state keeps it in the model"
                 )
+            elif not self.model.has_state:
+                self.note(
+                    f"{self.start_from}: only the features that it kept go on; --save-state keeps "
+                    "all in the model"
+                )
         self.progress = progress_of(self.learner)
         self.progress.examples = self.progress.unlabelled = self.unlabelled
         while self.next_row <= self.unlabelled:

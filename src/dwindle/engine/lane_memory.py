@@ -1,0 +1,98 @@
+"""What a model remembers of the lane that it is, so that learning can go on from its weights.
+
+Of each feature, beside its weight, its unit u, the root of n, and its mean if it is centred. Of the
+learner, its clocks: the `Moment`. From these follows what the lane's cells held. That goes into all
+lanes; what the lane did not keep is forgotten.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle._base.errors import DataError
+from dwindle.engine import lane_kernels
+from dwindle.engine.lane_updates import LAST_32, LaneFTRL, LanePlain, LaneRDA, centring
+from dwindle.engine.table import empty_cells
+
+KNOWN = 1000  # values that a unit counts for, if all that is known is the unit
+
+Statistics = Mapping[str, NDArray[Any]]
+
+
+class Moment(NamedTuple):
+    """When learning ended, and in which lane the model is."""
+
+    lane: int
+    gravity: float
+    root: float  # of the intercept's n
+    clock: float  # how far a gravity of 1 has pulled
+    by_noise: bool
+    steps: dict[str, Any]  # the clock of the steps
+    state: list[float]
+
+
+def statistics_of(cells: Any, update: Any) -> dict[str, NDArray[Any]]:
+    """Return what is known of the features of these cells: units and means if there are any."""
+    if isinstance(update, LanePlain):
+        return {}
+    found = {"root": cells["root"]}
+    if (cells["unit"] != 1.0).any():
+        found["scale"] = cells["unit"]
+    if centring(update) and cells["mean"].any():
+        found["mean"] = cells["mean"]
+    return found
+
+
+def cells_with(
+    update: Any, weight: NDArray[np.float64], statistics: Statistics, moment: Moment | None
+) -> Any:
+    """Make the cells of features that have these weights in the lane of the moment.
+
+    z = w r + sgn(w) c S u for `FTRL` and `RDA`. Without a moment nothing was pulled, and n is 0.
+    """
+    cells = empty_cells(update, len(weight))
+    u = np.asarray(statistics.get("scale", np.ones(len(weight))), np.float64)
+    mean, root = statistics.get("mean", 0.0 * u), np.asarray(statistics.get("root", 0.0 * u))
+    if moment is None or not centring(update):
+        centred, mean = u, 0.0 * u
+        u = np.hypot(u, statistics.get("mean", 0.0 * u))
+        root = root * (u / centred)
+    if moment is None:
+        if isinstance(update, LaneRDA) and len(weight):
+            raise DataError(
+                "dual averaging needs sums that this model lacks: train the earlier one with "
+                "--save-state, or go on with --update ftrl"
+            )
+        root = 0.0 * root
+    held, pull = weight, 0.0 if moment is None else moment.gravity * moment.clock
+    if isinstance(update, LaneFTRL):
+        held = weight * u * (update.beta * u + root) + np.sign(weight) * pull * u
+    cells["lane"], cells["unit"], cells["root"] = held[:, None], u, root
+    cells["seen"] = KNOWN if "scale" in statistics or isinstance(update, LaneFTRL) else 0
+    if centring(update):
+        cells["mean"] = mean
+    elif moment is not None:
+        cells["settled"] = moment.clock
+    if moment is not None:
+        cells["last"] = moment.steps["n_steps"] & LAST_32
+    return cells
+
+
+def joined(moments: Sequence[Moment]) -> Moment:
+    """Return the moment of the mean of models, whose data is one's after the other's.
+
+    It is in the lane of the first. Sums of squares add up.
+    """
+    first, state = moments[0], np.array([each.state for each in moments])
+    whole = state.sum(axis=0)
+    for k in (lane_kernels.ROOT, lane_kernels.WAITING, lane_kernels.CLOCK):
+        whole[k] = np.sqrt(np.square(state[:, k]).sum())
+    steps = {"n_steps": sum(each.steps["n_steps"] for each in moments)}
+    return first._replace(
+        root=float(np.hypot.reduce([each.root for each in moments])),
+        clock=float(np.hypot.reduce([each.clock for each in moments])),
+        steps=first.steps | steps,
+        state=whole.tolist(),
+    )
