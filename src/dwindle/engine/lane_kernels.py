@@ -29,7 +29,6 @@ from dwindle.engine.lane_updates import (
     spread_of,
     step_lanes,
     uncentre,
-    worth_of,
 )
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
@@ -48,7 +47,7 @@ from dwindle.jit.vectors import (
 )
 
 teach(settle_lanes, share_of, lane_weights, step_lanes, lengthens, in_units)
-teach(pull_of, no_pull, spread_of, note_value, add_slope, is_held, absence, worth_of)
+teach(pull_of, no_pull, spread_of, note_value, add_slope, is_held, absence)
 teach(centring, note_mean, along, mean_of, uncentre)
 
 FORGET = 0.999  # by which errors are discounted at each example, to say which lane is best so far

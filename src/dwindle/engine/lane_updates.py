@@ -6,7 +6,8 @@ so far: with its slope s,
 
     n <- n + (s x)^2,   u = the root mean square of x where it is not 0,   r = u (beta u + sqrt(n)).
 
-Examples are divided by their length, the root of 1 + sum of (x / u)^2. The *noise clock* is
+A step is divided by the length of its example, the root of 1 + sum of (x / u)^2; the intercept's is
+not. The *noise clock* is
 
     S = the root of the sum of (s / length)^2,
 
@@ -222,35 +223,37 @@ def absence(update: Any, cell: Any, now: float) -> float:  # noqa: ARG001
     return float((np.uint64(now) - np.uint64(cell.last)) & np.uint64(LAST_32))
 
 
-@by_class_or_default
-def worth_of(update: Any, cell: Any, now: float) -> Any:
-    """Return n min(times seen, 10) / (1 + steps since it was last seen)."""
-    often = min(np.float64(cell.seen), OFTEN)
-    root = np.float64(cell.root)
-    return root * root * often / (1.0 + absence(update, cell, now))
-
-
-class LaneFTRL(NamedTuple):
-    """FTRL-Proximal in lanes: ``lane`` is z.
-
-    z <- z - eta s x / length + (sqrt(n + (s x)^2) - sqrt(n)) u w,   w = T1(z, c S u) / r.
-    """
+class LaneUpdate(NamedTuple):
+    """What all updates in lanes have: their parameters, their cell, and when it may go."""
 
     n_lanes: int = LANES
     beta: float = 0.2
+    threshold: float = math.inf
 
     def cell(self) -> np.dtype[np.void]:
         """Return the layout of a cell."""
         return lane_cell(self.n_lanes)
 
     def weight_at(self, view: Any, cell: Any, now: float, clock: float) -> float:
-        """Return 0 if a sweep may drop the cell, else 1."""
+        """Return 0 if a sweep is to drop the cell, else 1; see `SweepView`."""
         if not view.forgets or absence(self, cell, now) < now / RECENT:
             return 1.0
         return 1.0 if is_held(self, cell, view, clock) else 0.0
 
     def worth(self, cell: Any, now: float, _clock: float) -> Any:
-        return worth_of(self, cell, now)
+        """Return n min(times seen, 10) / (1 + steps since it was last seen)."""
+        often = min(np.float64(cell.seen), OFTEN)
+        root = np.float64(cell.root)
+        return root * root * often / (1.0 + absence(self, cell, now))
+
+
+class LaneFTRL(LaneUpdate):
+    """FTRL-Proximal in lanes: ``lane`` is z.
+
+        z <- z - eta s x / length + (sqrt(n + (s x)^2) - sqrt(n)) u w,   w = T1(z, c S u) / r.
+
+    or w = 0 for want of evidence. There is no threshold.
+    """
 
     def settle_lanes(self, cell: Any, _pull: Any, _clock: float, x: Any) -> None:
         note_value(self, cell, x)
@@ -347,28 +350,13 @@ class LaneCentredRDA(Centring, LaneRDA):
     """`LaneRDA` that centres."""
 
 
-class LaneAdaptive(NamedTuple):
+class LaneAdaptive(LaneUpdate):
     """Truncated gradient with AdaGrad's rates in lanes: ``lane`` is w.
 
         w <- T1(w, c (S - the S up to which it was pulled) u / r),   w <- w - eta s x / (length r).
 
     As u changes, w u stays. Weights above ``threshold`` are not pulled.
     """
-
-    n_lanes: int = LANES
-    beta: float = 0.2
-    threshold: float = math.inf
-
-    def cell(self) -> np.dtype[np.void]:
-        """Return the layout of a cell."""
-        return lane_cell(self.n_lanes)
-
-    def weight_at(self, view: Any, cell: Any, _now: float, clock: float) -> float:
-        """Return 0 if a sweep may drop the cell, else 1."""
-        return 1.0 if not view.forgets or is_held(self, cell, view, clock) else 0.0
-
-    def worth(self, cell: Any, now: float, _clock: float) -> Any:
-        return worth_of(self, cell, now)
 
     def settle_lanes(self, cell: Any, pull: Any, clock: float, x: Any) -> None:
         if cell.seen > 0:
@@ -395,24 +383,17 @@ class LaneAdaptive(NamedTuple):
         set_row(cell, "lane", plus(row(cell, "lane"), times(step, x * share_of(self, cell))))
 
 
-class LanePlain(NamedTuple):
-    """The paper's update in lanes: ``lane`` is w, and nothing is shared but the clock."""
+class LanePlain(LaneUpdate):
+    """The paper's update in lanes: ``lane`` is w.
 
-    n_lanes: int = LANES
-    threshold: float = math.inf
+        w <- T1(w, c (S - the S up to which it was pulled)),   w <- w - eta s x.
 
-    def cell(self) -> np.dtype[np.void]:
-        """Return the layout of a cell."""
-        return lane_cell(self.n_lanes)
+    The lanes share no rate: n and u are noted only for what a feature is worth. Weights above
+    ``threshold`` are not pulled.
+    """
 
-    def weight_at(self, view: Any, cell: Any, _now: float, clock: float) -> float:
-        """Return 0 if a sweep may drop the cell, else 1."""
-        return 1.0 if not view.forgets or is_held(self, cell, view, clock) else 0.0
-
-    def worth(self, cell: Any, now: float, _clock: float) -> Any:
-        return worth_of(self, cell, now)
-
-    def settle_lanes(self, cell: Any, pull: Any, clock: float, _x: Any) -> None:
+    def settle_lanes(self, cell: Any, pull: Any, clock: float, x: Any) -> None:
+        note_value(self, cell, x)
         set_row(cell, "lane", lane_weights(self, cell, pull, clock, 1.0))
         cell.settled = clock
 
@@ -428,8 +409,9 @@ class LanePlain(NamedTuple):
 
     def step_lanes(
         self, cell: Any, _pull: Any, _clock: float, _share: Any,
-        step: Any, _shared: Any, x: Any,
+        step: Any, shared: Any, x: Any,
     ) -> None:  # fmt: skip
+        add_slope(self, cell, shared, x)
         set_row(cell, "lane", plus(row(cell, "lane"), times(step, x)))
 
     def lengthens(self) -> bool:

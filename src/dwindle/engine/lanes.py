@@ -35,6 +35,7 @@ from dwindle.engine.lane_updates import (
     LaneFTRL,
     LanePlain,
     LaneRDA,
+    LaneUpdate,
     SweepView,
     centring,
     lane_record,
@@ -46,11 +47,13 @@ from dwindle.engine.validation import check_loss
 from dwindle.features.batch import Batch, Features
 
 FORGETS = 2**20  # cells of a table from which on features that no gravity holds may be forgotten
-_DUAL = {
+_IN_LANES: dict[type, type[LaneUpdate]] = {
     FTRL: LaneFTRL,
     RDA: LaneRDA,
     CentredFTRL: LaneCentredFTRL,
     CentredRDA: LaneCentredRDA,
+    Adaptive: LaneAdaptive,
+    Plain: LanePlain,
 }
 _CALLERS = lane_kernels.learn.function, kernels.values.function
 
@@ -115,6 +118,7 @@ class LaneLearner(Learner):
         _check_gravities(shrinkage)
         self.shrinkage, self.update = exact(shrinkage), exact(update)
         self._lane_update = _in_lanes(self.update, self.shrinkage)
+        self._averages = isinstance(self._lane_update, LaneFTRL)  # nothing wears off
         if centring(self._lane_update) and (normalize or not intercept):
             raise SettingError(f"{self.update} needs an intercept, and no normalize")
         require({"loss": loss, "update": self._lane_update}, *_CALLERS, methods_too=True)
@@ -436,7 +440,7 @@ class LaneLearner(Learner):
         """
         before = self.n_steps
         super().cooldown(n_steps)
-        if self.shrinkage.by_noise and type(self.update) not in _DUAL and before:
+        if self.shrinkage.by_noise and not self._averages and before:
             state, after = self._state, self.n_steps
             state[lane_kernels.NOISE] *= after / before
             root = math.sqrt(state[lane_kernels.NOISE])
@@ -487,19 +491,17 @@ def _check_gravities(shrinkage: Any) -> None:
 
 def _in_lanes(update: Any, shrinkage: Sigmas) -> Any:
     """Return the update that does the same in lanes, as many as registers are made for."""
+    kind = _IN_LANES.get(type(update))
+    if kind is None:
+        raise SettingError(
+            f"several gravities at once need the update FTRL, RDA, Adaptive or Plain, not {update}"
+        )
     if hasattr(update, "beta"):
         check_beta(update.beta)
-    width = LANES if len(shrinkage.values) <= LANES else MOST_LANES
-    if type(update) in _DUAL:
-        if shrinkage.threshold != math.inf:
-            raise SettingError(f"{type(update).__name__} has no threshold, got {shrinkage}")
-        return exact(_DUAL[type(update)](width, update.beta))
-    if any(shrinkage.evidence):
+    averages = issubclass(kind, LaneFTRL)
+    if averages and shrinkage.threshold != math.inf:
+        raise SettingError(f"{type(update).__name__} has no threshold, got {shrinkage}")
+    if any(shrinkage.evidence) and not averages:
         raise SettingError(f"evidence needs the update RDA or FTRL, not {update}")
-    if type(update) is Adaptive:
-        return exact(LaneAdaptive(width, update.beta, shrinkage.threshold))
-    if type(update) is Plain:
-        return exact(LanePlain(width, shrinkage.threshold))
-    raise SettingError(
-        f"several gravities at once need the update FTRL, RDA, Adaptive or Plain, not {update}"
-    )
+    width = LANES if len(shrinkage.values) <= LANES else MOST_LANES
+    return exact(kind(width, getattr(update, "beta", 1.0), shrinkage.threshold))
