@@ -12,6 +12,7 @@ from dwindle.engine.lanes import LaneLearner
 from dwindle.model.model import Model
 from dwindle.model.path import Path
 from dwindle.runs.build import make_learner
+from dwindle.runs.evaluate import evaluate
 from dwindle.runs.observer import Stopped
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
@@ -219,11 +220,18 @@ def test_importance_counts_in_the_choice(tmp_path):
     np.testing.assert_allclose([lane.loss for lane in a], [lane.loss for lane in b])
 
 
-def test_with_a_holdout_the_frontier_is_of_the_best_pass(data, tmp_path):
-    how = TrainSettings(holdout=5, passes=4)
+def test_with_a_holdout_gravities_are_compared_on_it_after_the_best_pass(data, tmp_path):
+    (tmp_path / "held.vw").write_text(planted_data.vw(planted_data.rows(1000, seed=1)))
+    how = TrainSettings(holdout=str(tmp_path / "held.vw"), passes=4, path=True)
     summary = train([str(data)], tmp_path / "m", how)
-    [chosen] = [lane for lane in summary.frontier if lane.chosen]
-    assert chosen.kept == summary.kept == len(Model.load(tmp_path / "m"))
+    [chosen] = [k for k, lane in enumerate(summary.frontier) if lane.chosen]
+    assert summary.frontier[chosen].kept == summary.kept == len(Model.load(tmp_path / "m"))
+    for k, lane in enumerate(summary.frontier):
+        Path.load(tmp_path / "m").model(lane=k).save(tmp_path / "n")
+        found = evaluate(tmp_path / "n", [str(tmp_path / "held.vw")])
+        assert found["auc"] == pytest.approx(lane.judged, abs=1e-3)
+        if k == chosen:
+            assert found["loss"] == pytest.approx(summary.holdout_loss)
 
 
 def test_the_path_has_all_models_and_is_read_as_the_chosen_one(data, tmp_path):

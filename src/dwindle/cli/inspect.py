@@ -142,18 +142,19 @@ def _frontier(saved: Any, found: Any, encoding: str) -> Iterator[str]:
     from dwindle.model.path import Path
     from dwindle.runs.summary import lanes_in
 
+    held = "holdout_loss" in found.metadata
     if isinstance(saved, Path):
         frontiers, members = saved.frontier(), saved.members
         by_class = frontiers if isinstance(frontiers, dict) else {None: frontiers}
         for (name, lanes), member in zip(by_class.items(), members, strict=True):
             yield from ("",) if name is None else ("", plain(f"class {name}", encoding))
-            yield from table(lanes, member.judged_by)
+            yield from table(lanes, member.judged_by, held=held)
         yield "--keep N picks the best of at most N features"
     elif lanes := found.metadata.get("frontier"):
-        yield from ("", *table(lanes_in(lanes), found.metadata["chosen_by"]))
+        yield from ("", *table(lanes_in(lanes), found.metadata["chosen_by"], held=held))
     elif several := found.metadata.get("frontiers"):
         by_class = dict(zip(found.classes, map(lanes_in, several), strict=True))
-        lines = class_table(by_class, found.metadata["chosen_by"])
+        lines = class_table(by_class, found.metadata["chosen_by"], held=held)
         yield from ("", *(plain(line, encoding) for line in lines))
 
 

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import AUTO, options_of
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.frontier import LATE, TITLES
+from dwindle.cli.frontier import HELD, LATE, TITLES
 from dwindle.cli.options import (
     Command,
     as_json,
@@ -102,7 +102,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         sys.exit(128 + stop[0])
     report.summary(summary, model)
     if summary.frontier and summary.choice is not None:
-        score = f"{TITLES[summary.choice.metric]} {LATE}, before learning"
+        where = HELD if summary.best_pass else f"{LATE}, before learning"
+        score = f"{TITLES[summary.choice.metric]} {where}"
         picture.draw(report.note, "plot_lanes", summary.frontier, score)
     elif picture.path is not None:
         report.note("no picture: one gravity was learned; leave out --gravity to learn several")

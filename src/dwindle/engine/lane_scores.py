@@ -145,11 +145,12 @@ def _count(
 
 
 class LaneScores:
-    """What is known of the predictions of the first pass."""
+    """What is known of the predictions of the first pass; if ``whole``, all of them are judged."""
 
-    def __init__(self, loss: Any, n_lanes: int) -> None:
+    def __init__(self, loss: Any, n_lanes: int, *, whole: bool = False) -> None:
         self.loss = loss
         self.ranks = is_classification(loss)
+        self.whole = whole
         self.length = SHORTEST  # of a segment, in examples
         self.examples = 0
         self.done = False  # once the first pass is over
@@ -215,6 +216,8 @@ class LaneScores:
 
     def _first_judged(self) -> int:
         """Return the first segment that is judged."""
+        if self.whole:
+            return 0
         wanted = max(self.examples / JUDGED, min(AT_LEAST, self.examples))
         return max(int((self.examples - wanted) // self.length), 0)
 

@@ -1,7 +1,7 @@
 """A learner of several gravities at once: a whole path of models, of which one is chosen."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -147,6 +147,7 @@ class LaneLearner(Learner):
         self.scores = LaneScores(self.loss, self.n_lanes)
         self._link = self.loss.link if has_probabilities(self.loss) else None
         self._rows = np.dtype([("lane", "f4", (width,))])
+        self._held: LaneScores | None = None
         self._look: tuple[Any, NDArray[np.int64], int] | None = None
 
     def __len__(self) -> int:
@@ -163,6 +164,24 @@ class LaneLearner(Learner):
         """The lane that is the model: the best so far, until there are examples to judge by."""
         return self._looked[2] if self.scores.examples else self.best_so_far
 
+    @property
+    def judge(self) -> LaneScores:
+        """The scores that the choice is made by."""
+        return self.scores if self._held is None else self._held
+
+    @contextmanager
+    def judged_on(self, batches: Iterable[Batch]) -> Iterator[None]:
+        """Choose by these examples, which were not learned from; then as before."""
+        held = LaneScores(self.loss, self.n_lanes, whole=True)
+        for batch in batches:
+            label, importance = self.checked_labels(batch)
+            held.add(self.predict_lanes(batch).astype(np.float32), label, importance)
+        self._held = held
+        try:
+            yield
+        finally:
+            self._held = None
+
     def kept(self) -> NDArray[np.int64]:
         """Count the features that each lane keeps."""
         return self._looked[1].copy()
@@ -172,19 +191,19 @@ class LaneLearner(Learner):
         """The moment of the last look, how many features each lane kept, and the lane chosen."""
         # All that they depend on: it takes a walk through the table.
         time = self.n_steps, self._time.size
-        moment = *time, self.scores.examples, self.table.used, self.choice
+        moment = *time, self.scores.examples, self.table.used, self.choice, self._held
         if self._look is None or self._look[0] != moment:
             count = np.zeros(self.n_lanes, np.int64)
             lane_kernels.count_weights(
                 *(self.table.cells, self._time.size, self._lanes, self._lane_update, count)
             )
-            self._look = moment, count, self.scores.choose(self.choice, count)
+            self._look = moment, count, self.judge.choose(self.choice, count)
         return self._look
 
     def frontier(self) -> list[Lane]:
         """List the lanes from the least gravity to the strongest."""
         kept, scores = self.kept(), self.scores
-        judged = scores.judged(scores.metric(self.choice))
+        judged = self.judge.judged(self.judge.metric(self.choice))
         columns = kept.tolist(), scores.losses.tolist(), scores.aucs.tolist(), judged.tolist()
         return [
             Lane._make([*figures, k == self.lane])

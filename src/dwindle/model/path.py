@@ -73,7 +73,7 @@ class Lanes:
             statistics=learner.statistics_of(key),
             moment=learner.moment(),
         )
-        judged_by = learner.scores.metric(learner.choice)
+        judged_by = learner.judge.metric(learner.choice)
         return cls(base, weight, intercept, learner.frontier(), judged_by)
 
     @property

@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -17,8 +18,10 @@ from dwindle.data.labels import Labels, balanced, listed
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import format_by_name, needs_parsing, once_only
 from dwindle.data.stream import read
+from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
-from dwindle.engine.one_vs_rest import OneVsRest
+from dwindle.engine.one_vs_rest import OneVsRest, against_rest
+from dwindle.features.batch import Batch
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import Model
 from dwindle.runs.class_progress import progress_of
@@ -146,6 +149,11 @@ def _only(item: Parsed, chosen: NDArray[np.bool_]) -> Parsed:
     return item._replace(batch=batch, line=line, tags=None)
 
 
+def _against(batch: Batch, k: int) -> Batch:
+    """Relabel a batch of several classes for one of them."""
+    return batch._replace(label=None if batch.label is None else against_rest(batch.label, k))
+
+
 class Holdout:
     """The examples held out, to measure on as often as wanted; messages call them ``name``."""
 
@@ -172,10 +180,8 @@ class Holdout:
 
         A figure that does not apply is NaN. Labels mean what they mean in training.
         """
-        labels = Labels(labels.target, labels.weight)  # nothing is learned here, not even a label
         progress = progress_of(learner)
-        for parsed in self.examples.again():
-            batch = labels.learned(parsed, learner.loss)
+        for parsed, batch in self._labelled(learner, labels):
             with errors_at(parsed.place):
                 label, importance = learner.checked_labels(batch)
             progress.add(batch, learner.predict(batch), label, importance)
@@ -183,6 +189,25 @@ class Holdout:
             raise self.empty()
         loss = math.inf if math.isnan(progress.mean_loss) else progress.mean_loss
         return loss, progress.auc, progress.accuracy, progress.best_constant_loss()
+
+    @contextmanager
+    def choosing(self, learner: Learner | OneVsRest, labels: Labels) -> Iterator[None]:
+        """Let a learner of several gravities choose by the examples held out."""
+        members = [learner] if isinstance(learner, Learner) else learner.members
+        with ExitStack() as held:
+            for k, member in enumerate(members):
+                if isinstance(member, LaneLearner):
+                    batches = (batch for _, batch in self._labelled(learner, labels))
+                    own = batches if member is learner else (_against(each, k) for each in batches)
+                    held.enter_context(member.judged_on(own))
+            yield
+
+    def _labelled(
+        self, learner: Learner | OneVsRest, labels: Labels
+    ) -> Iterator[tuple[Parsed, Batch]]:
+        labels = Labels(labels.target, labels.weight)  # nothing is learned here, not even a label
+        for parsed in self.examples.again():
+            yield parsed, labels.learned(parsed, learner.loss)
 
     def empty(self) -> DataError:
         """Say that there is nothing to measure on."""

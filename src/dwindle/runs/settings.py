@@ -90,7 +90,7 @@ class RunSettings(LearnerSettings):
     holdout: Any = option(
         None,
         "Measure after each pass on every N-th example, which is then not learned from, or on a "
-        "file, and write the model of the best pass.",
+        "file, and write the model of the best pass; gravities learned at once are compared there.",
         kind=number_or_file,
         least=2,
         metavar="N|FILE",

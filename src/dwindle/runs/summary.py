@@ -153,7 +153,7 @@ def _frontier(learner: Learner | OneVsRest) -> dict[str, Any]:
     if not lanes or not isinstance(members[0], LaneLearner):
         return {}
     told = [[_without_nan(lane) for lane in each] for each in lanes]
-    said: dict[str, Any] = {"chosen_by": members[0].scores.metric(members[0].choice)}
+    said: dict[str, Any] = {"chosen_by": members[0].judge.metric(members[0].choice)}
     if isinstance(learner, OneVsRest):
         return said | {"frontiers": told}
     chosen = next(lane for lane in lanes[0] if lane.chosen)

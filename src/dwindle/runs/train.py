@@ -217,9 +217,12 @@ class _Run(checkpoint.Reached):
         """Measure on the holdout, if there is one, and keep the model if it is the best so far."""
         if self.learner is None or self.data.holdout is None:
             return
-        states = self._states()
-        with self.learner.after_cooldown(self.settings.cooldown) as cooled:
-            measured = self.data.holdout.measure(cooled, self.labels)
+        states, holdout = self._states(), self.data.holdout
+        with (
+            self.learner.after_cooldown(self.settings.cooldown) as cooled,
+            holdout.choosing(cooled, self.labels),
+        ):
+            measured = holdout.measure(cooled, self.labels)
             result = self.best.after(self.pass_number, *measured)
             if result.best:
                 model = self._made(cooled, states)
