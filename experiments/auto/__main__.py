@@ -1,6 +1,6 @@
 """``python -m experiments.auto``: no options at all, beside methods that search for a penalty.
 
-What auto.json has already is kept, but for the methods to be measured anew.
+What auto.json has of the other methods is kept, and what it lacks is measured.
 """
 
 import argparse
@@ -45,22 +45,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments.auto", description=__doc__)
     parser.add_argument("--output", type=Path, default=DOCS, help="a folder [default: docs]")
     parser.add_argument(
-        "--anew",
-        nargs="*",
-        choices=METHODS,
-        default=["auto"],
-        help="methods that are measured even if auto.json has them [default: auto]",
+        "--only", nargs="+", choices=METHODS, default=[], help="measure these alone, and anew"
     )
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     try:
-        measure(list(sets.cases()), given.output, given.anew)
+        measure(list(sets.cases()), given.output, given.only)
     except DataError as error:
         sys.exit(f"{error} (DWINDLE_DATA may name a folder that has it)")
 
 
-def measure(wanted: Sequence[Case], folder: Path, anew: Collection[str]) -> None:
-    """Measure what auto.json lacks and what is wanted anew; write it as it grows, then the page."""
+def measure(wanted: Sequence[Case], folder: Path, only: Collection[str] = ()) -> None:
+    """Measure auto, and what auto.json lacks, or some methods only; write it, and the page."""
     path = folder / "auto.json"
     known = json.loads(path.read_text()) if path.exists() else {"sets": [], "runs": []}
     about = {each["set"]: each for each in known["sets"]}
@@ -71,8 +67,8 @@ def measure(wanted: Sequence[Case], folder: Path, anew: Collection[str]) -> None
             chosen = [
                 method
                 for method in METHODS
-                if method not in case.but
-                and (method in anew or (case.name, seed, method) not in runs)
+                if method not in case.but and (not only or method in only)
+                if method in {"auto", *only} or (case.name, seed, method) not in runs
             ]
             if not chosen:
                 continue
@@ -83,7 +79,7 @@ def measure(wanted: Sequence[Case], folder: Path, anew: Collection[str]) -> None
                 runs[case.name, seed, method] = {"set": case.name, "seed": seed} | run
                 print(f"{case.name:24} {seed} {method:10} {_shown(run)}", flush=True)
                 _save(path, json.dumps(_results(wanted, about, runs)).replace("{", "\n{") + "\n")
-    _save(path.with_suffix(".md"), page(_results(wanted, about, runs)))
+        _save(path.with_suffix(".md"), page(_results(wanted, about, runs)))
 
 
 def warm_up() -> None:

@@ -11,7 +11,7 @@ GONE = 0.95  # of the random features, on every set
 
 
 class Bar(NamedTuple):
-    """What was asked for, what was measured, and whether that is enough."""
+    """What was measured, and whether it is enough."""
 
     told: str
     met: bool
@@ -85,33 +85,40 @@ def total_seconds(part: Part, method: str, names: Sequence[str]) -> float:
 # The bars
 
 
-def as_accurate(part: Part) -> Bar:
+def as_accurate(part: Part) -> Bar | None:
     """Compare the mean AUC with that of L1 with cross-validation."""
     names = part.common(["auto", "liblinear"])
+    if not names:
+        return None
     ours, theirs = (mean_auc(part, method, names) for method in ("auto", "liblinear"))
     return Bar(f"{ours:.4f} against {theirs:.4f}", ours >= theirs - BEHIND_L1)
 
 
-def as_small(part: Part) -> Bar:
+def as_small(part: Part) -> Bar | None:
     """Compare the features kept with those of L1 with cross-validation."""
     names = part.common(["auto", "liblinear"])
+    if not names:
+        return None
     ours, theirs = (mean_kept(part, method, names) for method in ("auto", "liblinear"))
     return Bar(f"{ours:,.0f} against {theirs:,.0f}", ours <= theirs)
 
 
-def never_behind(part: Part) -> Bar:
+def never_behind(part: Part) -> Bar | None:
     """Compare the AUC with that of Vowpal Wabbit's defaults, where it is furthest behind."""
+    names = part.common(["auto", "vw"])
+    if not names:
+        return None
 
     def lead(name: str) -> float:
         return part.mean(name, "auto", "auc") - part.mean(name, "vw", "auc")
 
-    worst = min(part.common(["auto", "vw"]), key=lead)
+    worst = min(names, key=lead)
     return Bar(f"{lead(worst):+.4f} ({worst})", lead(worst) >= -BEHIND_VW)
 
 
 def noise_gone(part: Part) -> Bar | None:
     """Return the share of random features that is gone, where it is least."""
-    names = part.with_random()
+    names = [name for name in part.with_random() if name in part.common(["auto"])]
     if not names:
         return None
     worst = min(names, key=lambda name: part.gone(name, "auto"))

@@ -35,7 +35,7 @@ It is measured beside methods that search, and beside Vowpal Wabbit as it is, on
 make auto   # python -m experiments.auto; DWINDLE_DATA names a folder with the data sets
 ```
 
-What `docs/auto.json` has of the other methods is kept; `--anew vw sgd` measures them again. The results are those of {programs}.
+`docs/auto.json` keeps the results of the other methods; `--only vw sgd`, say, measures them again. The results are those of {programs}.
 """
 
 PART = """## {title}
