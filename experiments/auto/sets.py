@@ -1,7 +1,7 @@
 """The sets: those that settings were chosen on, those that they were not, and new ones."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -144,14 +144,19 @@ def planted(seed: int, n: int = PLANTED, columns: int = 3000, telling: int = TEL
 
 def texts(seed: int) -> Rows:
     """Return the word counts of pieces of docstrings, of NumPy or of pandas."""
+    x, label = _counted()
+    order = np.random.default_rng(seed).permutation(len(label))
+    cut = len(label) - int(TEST * len(label))
+    x, label = x[order], label[order]
+    return Rows(x[:cut], x[cut:], label[:cut], label[cut:])
+
+
+@cache
+def _counted() -> tuple[csr_array, Floats]:
     found = [(name, words) for name in PACKAGES for _, words in of_parts(_folder(name))]
     x = csr_array(DictVectorizer().fit_transform([words for _, words in found]))
     x.indices, x.indptr = (each.astype(np.int32) for each in (x.indices, x.indptr))
-    label = np.array([1.0 if name == PACKAGES[0] else -1.0 for name, _ in found])
-    order = np.random.default_rng(seed).permutation(len(found))
-    cut = len(found) - int(TEST * len(found))
-    x, label = x[order], label[order]
-    return Rows(x[:cut], x[cut:], label[:cut], label[cut:])
+    return x, np.array([1.0 if name == PACKAGES[0] else -1.0 for name, _ in found])
 
 
 def digits(seed: int) -> Rows:

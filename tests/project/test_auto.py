@@ -130,3 +130,8 @@ def test_the_page_leads_with_the_sets_that_nothing_was_chosen_on():
     assert told.index("| b | 0.8000 ± 0.0141 |") < told.index("| a | 0.9000 ± 0.0141 |")
     assert "99.5 % (a): met" in told
     assert all(f"| {goal} |" in told for goal in BARS)
+
+
+def test_the_page_is_that_of_its_results():
+    results = json.loads((DOCS / "auto.json").read_text())
+    assert (DOCS / "auto.md").read_text() == page(results)
