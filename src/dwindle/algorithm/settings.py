@@ -60,7 +60,7 @@ UPDATES: dict[str, Any] = {
 FAMILIES = {"loss": LOSSES, "shrinkage": SHRINKAGES, "update": UPDATES}
 AUTO = "auto"  # the loss that suits the labels; the gravity, and the update, that suit the data
 IN_LANES = {"adaptive", "ftrl", "rda"}  # updates that learn several gravities at once,
-USUAL_IN_LANES = "ftrl"  # and the one that does if none is named; docs/auto.md measures it
+USUAL_IN_LANES = "rda"  # and the one that does if none is named; docs/auto.md measures it
 
 
 class Option(NamedTuple):
