@@ -31,7 +31,11 @@ def train(*args):
 @pytest.mark.parametrize(
     ("options", "settings"),
     [
-        ([], {}),
+        (["--dense"], {}),
+        ([], {"gravity": "auto"}),
+        (["--keep", "5"], {"gravity": "auto", "keep": 5}),
+        (["--passes", "3"], {"gravity": "auto", "passes": 3}),
+        (["--sigmas", "0,0.5", "--update", "adaptive", "--cooldown", "200"], {"sigmas": (0.0, 0.5), "update": "adaptive", "cooldown": 200}),
         (["--gravity", "1e-3"], {"gravity": 1e-3}),
         (["--passes", "3", "--pass-decay", "0.5", "-K", "10", "-g", "1e-3"], {"passes": 3, "pass_decay": 0.5, "truncate_every": 10, "gravity": 1e-3}),
         (["--update", "plain", "--learning-rate", "0.1", "--power-t", "0.5", "-g", "0.01"], {"update": "plain", "learning_rate": 0.1, "power_t": 0.5, "gravity": 0.01}),

@@ -29,8 +29,9 @@ ONLY_HERE = {
 def test_the_keywords_are_the_options_of_the_command_line():
     defaults = train_command.make_context("train", ["data", "-m", "m"]).params
     for name, default in TruncatedGradientRegressor().get_params().items():
-        if name not in ONLY_HERE:
+        if name not in {*ONLY_HERE, "gravity"}:
             assert default == defaults[name], name
+    assert defaults["gravity"] == "auto"
 
 
 REFUSED = [
@@ -42,7 +43,7 @@ REFUSED = [
     ({"shrinkage": "rounding"}, "shrinkage rounding needs a threshold"),
     (
         {"update": "adam"},
-        "update must be one of adaptive, centred, plain, averaged, ftrl, rda, got 'adam'",
+        "update must be one of auto, adaptive, centred, plain, averaged, ftrl, rda, got 'adam'",
     ),
     ({"tau": 0.9}, "tau is a setting of loss quantile, not of auto: got 0.9"),
     (

@@ -1,7 +1,7 @@
 """The base class of the classifier and the regressor: all but what a label means."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -16,12 +16,14 @@ from dwindle._base.notes import warn
 from dwindle.algorithm.settings import LearnerSettings, option, options_of
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, as_before, kept_reading
+from dwindle.engine.lane_scores import Choice
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._data import Data, FileExamples, MatrixRows
 from dwindle.estimators._fitting import Fitting, Learners, Models
 from dwindle.estimators._learned import HasLearned, Path, texts_of
-from dwindle.runs.build import make_learners
+from dwindle.model.path import Path as LanePath
+from dwindle.runs.build import choice_of, make_learners
 from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import RunSettings, number_or_file
 
@@ -92,6 +94,10 @@ class TruncatedGradient(HasLearned, RunSettings):
     def _loss(self) -> Any:
         loss = self.ingredients().loss
         return self._default_loss if loss is None else loss
+
+    @property
+    def _choice(self) -> Choice:
+        return choice_of(self)
 
     @property
     def _classes(self) -> int:
@@ -261,8 +267,9 @@ class TruncatedGradient(HasLearned, RunSettings):
             data.check(learner)
         return learner
 
-    def _restored(self, predictor: Models, metadata: Mapping[str, Any]) -> Self:
-        """Predict as the models of a file with this metadata do."""
-        self._predictor, self._said = predictor, metadata
+    def _restored(self, predictor: Models, path: LanePath | None) -> Self:
+        """Predict as the models of a file do, which may be picked from a path."""
+        metadata = predictor.metadata
+        self._predictor, self._path, self._said = predictor, path, metadata
         self._restore_columns(metadata)
         return self

@@ -12,14 +12,18 @@ from sklearn.exceptions import NotFittedError
 
 from dwindle._base.errors import DataError
 from dwindle.data.options import ReadOptions
+from dwindle.engine.lane_scores import Choice
+from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._fitting import Models, Predictor, members_of
 from dwindle.model.classes import ClassModels, model_of, states_of
 from dwindle.model.model import Model
+from dwindle.model.path import Path as LanePath
 from dwindle.runs.evaluate import evaluate
 from dwindle.runs.predict import predict
+from dwindle.runs.summary import frontier_metadata
 
 Path = str | os.PathLike[str]
 
@@ -34,6 +38,7 @@ class HasLearned(HasColumns):
 
     keep: int | None
     _predictor: Predictor  # what was learned
+    _path: LanePath | None = None  # that the predictor was picked from, if it was loaded
     _heaviest: Any = None  # what was cut to ``keep`` features, and when
     _cooled = 0  # steps that were no examples
     _n_examples = 0  # learned from, each counted once
@@ -44,6 +49,11 @@ class HasLearned(HasColumns):
     @abstractmethod
     def _in_shape(self, rows: list[tuple[Any, Any]], n: int) -> Any:
         """Return the columns and weights of each member as one sparse array."""
+
+    @property
+    @abstractmethod
+    def _choice(self) -> Choice:
+        """The rule by which one of several gravities is chosen."""
 
     @abstractmethod
     def _target_metadata(self) -> dict[str, Any]:
@@ -71,6 +81,34 @@ class HasLearned(HasColumns):
     def n_kept_(self) -> int:
         """Number of features whose weight is not zero, for one class at least."""
         return len(np.unique(np.concatenate([key for key, _ in self._weights()])))
+
+    @property
+    def path_(self) -> LanePath:
+        """The models of all gravities that were learned at once, by gravity auto or sigmas."""
+        predictor, metadata = self._fitted, self._metadata()
+        if isinstance(predictor, Learner | OneVsRest):
+            if not all(isinstance(each, LaneLearner) for each in members_of(predictor)):
+                raise AttributeError(
+                    "one gravity was learned: gravity='auto' learns several, of which path_ has all"
+                )
+            found = LanePath.of(predictor, metadata)
+        elif self._path is None:
+            raise AttributeError(
+                "the model file has one gravity only: dwindle train --path, or path_.save, "
+                "writes all"
+            )
+        else:
+            found = self._path
+        return found.with_models([self._renamed(each.base) for each in found.members])
+
+    @property
+    def frontier_(self) -> Any:
+        """The gravities that were learned at once: a list of `Lane`, of several classes by class.
+
+        Each has its gravity, the features it kept, its loss and AUC before learning from a row, and
+        whether it is the one that predicts.
+        """
+        return self.path_.frontier()
 
     @property
     def t_(self) -> int:
@@ -144,15 +182,21 @@ class HasLearned(HasColumns):
     @property
     def _fitted(self) -> Predictor:
         self._check_fitted()
+        if isinstance(self._predictor, Learner | OneVsRest):
+            for member in members_of(self._predictor):
+                if isinstance(member, LaneLearner):
+                    member.choice = self._choice  # which may change, without learning anew
         return self._predictor
 
     @property
     def _kept(self) -> Predictor:
-        """What predicts: with ``keep``, only the heaviest features."""
+        """What predicts: with ``keep``, only the heaviest features; of several gravities, one."""
         predictor = self._fitted
-        if self.keep is None or not isinstance(predictor, Learner | OneVsRest):
+        if not isinstance(predictor, Learner | OneVsRest):
             return predictor
-        now = (self.keep, predictor.n_steps)
+        if self.keep is None and not isinstance(members_of(predictor)[0], LaneLearner):
+            return predictor
+        now = (self.keep, predictor.n_steps, self._choice)
         if self._heaviest is None or self._heaviest[0] != now:
             self._heaviest = (now, model_of(predictor, keep=self.keep))
         found: Models = self._heaviest[1]
@@ -210,4 +254,5 @@ class HasLearned(HasColumns):
                 "peak_live": predictor.peak_live,
                 "passes": self.n_iter_,
             }
+            metadata |= frontier_metadata(predictor)
         return metadata | self._column_metadata()

@@ -5,17 +5,22 @@ from dwindle.data.labels import Labels
 from dwindle.estimators._learned import Path
 from dwindle.estimators.classifier import TruncatedGradientClassifier
 from dwindle.estimators.regressor import TruncatedGradientRegressor
-from dwindle.model.loading import load_model
+from dwindle.model.loading import load_saved, picked
+from dwindle.model.path import Path as LanePath
 from dwindle.runs.build import settings_of_model
 
 
-def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor:
+def load(
+    path: Path, keep: int | None = None
+) -> TruncatedGradientClassifier | TruncatedGradientRegressor:
     """Load a model file as an estimator, which predicts and can go on learning.
 
     Its parameters are those it was trained with. ``fit`` begins anew with the same; ``partial_fit``
-    goes on from the model: exactly, if it was saved with its state, else from its weights.
+    goes on from the model: exactly, if it was saved with its state, else from its weights. Of a
+    path, ``keep`` picks the best gravity of at most so many features.
     """
-    model = load_model(path)
+    saved = load_saved(path)
+    model = picked(saved, keep, path)
     metadata, loss, keywords = model.metadata, model.loss, settings_of_model(model)
     classes = metadata.get("classes")
     if classes is None and is_classification(loss):
@@ -27,4 +32,4 @@ def load(path: Path) -> TruncatedGradientClassifier | TruncatedGradientRegressor
     else:
         found = TruncatedGradientClassifier(**keywords)
         found._set_classes(classes)  # noqa: SLF001  (a constructor, in all but name)
-    return found._restored(model, metadata)  # noqa: SLF001  (likewise)
+    return found._restored(model, saved if isinstance(saved, LanePath) else None)  # noqa: SLF001  (likewise)

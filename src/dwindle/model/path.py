@@ -105,11 +105,11 @@ class Lanes:
 
     def _told(self, lane: int) -> dict[str, Any]:
         """Return what metadata, if it says which lane was chosen, has to say of another."""
-        told = self.base.metadata.get("frontier")
+        told, its = self.base.metadata.get("frontier"), self.frontier[lane]
         if told is None:
             return {}
         frontier = [each | {"chosen": k == lane} for k, each in enumerate(told)]
-        return {"sigmas": self.frontier[lane].gravity, "frontier": frontier}
+        return {"sigmas": its.gravity, "evidence": its.evidence, "frontier": frontier}
 
     def said(self) -> dict[str, Any]:
         """Return what is not in the table, fit for JSON."""
@@ -176,6 +176,11 @@ class Path:
                 for each, state in zip(members, states, strict=True)
             ]
         return cls(members)
+
+    def with_models(self, models: Sequence[Model]) -> "Path":
+        """Return the same path with other names, say, of its features."""
+        pairs = zip(self.members, models, strict=True)
+        return Path([replace(each, base=base) for each, base in pairs])
 
     def __len__(self) -> int:
         """Count the features that the chosen lane keeps."""

@@ -139,11 +139,11 @@ def metadata(run: Reached, reading: ReadOptions) -> dict[str, Any]:
         | ({} if weight == examples else {"importance": weight})
         | ({"class_weight": run.labels.weight} if run.labels.weight else {})
         | _later_figures(run)
-        | _frontier(run.learner)
+        | frontier_metadata(run.learner)
     )
 
 
-def _frontier(learner: Learner | OneVsRest) -> dict[str, Any]:
+def frontier_metadata(learner: Learner | OneVsRest) -> dict[str, Any]:
     """Describe gravities that were learned at once, by what they were compared and which it is.
 
     Of several classes, each has its own.
@@ -165,7 +165,7 @@ def _without_nan(lane: Lane) -> dict[str, Any]:
 
 
 def _lanes(learner: Learner | OneVsRest, model: Model | ClassModels | Path) -> dict[str, Any]:
-    """Read what `_frontier` told: of the pass that the model is of."""
+    """Read what `frontier_metadata` told: of the pass that the model is of."""
     said = model.metadata
     if "chosen_by" not in said:
         return {}
