@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle.algorithm.losses import value
 from dwindle.jit.compile import helper, kernel
 
 N, MEAN, SQUARES = range(3)  # elements of ``moments``; SQUARES is the sum of h (y - m)^2
@@ -97,6 +98,10 @@ class LabelScale:
             return 1.0
         n, _, squares = self.moments.tolist()
         return math.sqrt(squares / n) if n > 0.0 else 0.0
+
+    def unit_of(self, loss: Any) -> float:
+        """Return what a loss of 1, of labels in standard units, is in the labels' own unit."""
+        return value(loss, self.unit, 0.0) / value(loss, 1.0, 0.0) if self.scaled else 1.0
 
     def standard(
         self, label: NDArray[np.float32], importance: NDArray[np.float32], base: NDArray[np.float32]

@@ -202,9 +202,11 @@ class LaneLearner(Learner):
 
     def frontier(self) -> list[Lane]:
         """List the lanes from the least gravity to the strongest."""
-        kept, scores = self.kept(), self.scores
-        judged = self.judge.judged(self.judge.metric(self.choice))
-        columns = kept.tolist(), scores.losses.tolist(), scores.aucs.tolist(), judged.tolist()
+        kept, scores, metric = self.kept(), self.scores, self.judge.metric(self.choice)
+        unit = self.label_scale.unit_of(self.loss)
+        judged = self.judge.judged(metric) * (1.0 if metric == "auc" else unit)
+        losses = scores.losses * unit
+        columns = kept.tolist(), losses.tolist(), scores.aucs.tolist(), judged.tolist()
         return [
             Lane._make([*figures, k == self.lane])
             for k, figures in enumerate(zip(*self.shrinkage.pairs, *columns, strict=True))

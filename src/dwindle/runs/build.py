@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.losses import takes_any_unit
+from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
+from dwindle.algorithm.losses import is_classification, takes_any_unit
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.settings import Ingredients, LearnerSettings, default_of, settings_of
+from dwindle.algorithm.settings import AUTO, Ingredients, LearnerSettings, default_of, settings_of
 from dwindle.algorithm.shrinkage import Sigmas
-from dwindle.algorithm.updates import Adaptive, Centred
+from dwindle.algorithm.updates import Adaptive, Centred, default_learning_rate
 from dwindle.engine.lane_scores import Choice
 from dwindle.engine.lanes import LaneLearner, learner_of
 from dwindle.engine.learner import Learner
@@ -20,6 +21,7 @@ from dwindle.runs.settings import RunSettings
 # What several classes need where nothing is said: an example is of one class, so most slopes are
 # small, and a step must not be. docs/several-classes.md measures these.
 SEVERAL = {"learning_rate": 2.0, "beta": 0.05}
+CENTRED: dict[type, Any] = {FTRL: CentredFTRL, RDA: CentredRDA}  # of updates in lanes
 LAST_PASS = 1 / 16  # of the learning rate is left in the last of many passes
 
 
@@ -38,6 +40,10 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
         "scale_labels": standardizes,
     }
     if isinstance(shrinkage, Sigmas):
+        if type(update) in CENTRED and _centres(settings, loss):
+            update = CENTRED[type(update)](*update)
+            if settings.learning_rate is None:
+                schedule = schedule._replace(learning_rate=default_learning_rate(update))
         choice = choice_of(settings)
         return LaneLearner(loss, shrinkage, update, schedule, **others, choice=choice)
     adds_up = not getattr(shrinkage, "counts_moments", False)
@@ -46,11 +52,24 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
     return Learner(loss, shrinkage, update, schedule, **others)
 
 
+def _centres(settings: LearnerSettings, loss: Any) -> bool:
+    """Whether lanes are to centre features that every example has, as they do for numbers."""
+    numbers = settings.standardize and not is_classification(loss)
+    return numbers and settings.intercept and not settings.normalize
+
+
 def _decided(settings: LearnerSettings, loss: Any, classes: int = 0) -> LearnerSettings:
-    """Return the settings, with no gravity where it is automatic and cannot be chosen."""
-    chooses = not takes_any_unit(loss) and classes <= 2
-    is_auto = isinstance(settings.gravity, str) and settings.sigmas is None
-    return replace(settings, gravity=0.0) if is_auto and not chooses else settings
+    """Return the settings, with no gravity where it is automatic and cannot be chosen.
+
+    Of updates in lanes, FTRL is the one that suits numbers best.
+    """
+    if isinstance(settings.gravity, str) and settings.sigmas is None and classes > 2:
+        return replace(settings, gravity=0.0)
+    for_numbers = settings.gravities is not None and not is_classification(loss)
+    is_auto = isinstance(settings.update, str) and settings.update == AUTO
+    if for_numbers and is_auto and type(settings.ingredients().update) in CENTRED:
+        return replace(settings, update="ftrl")
+    return settings
 
 
 def in_lanes(learner: Learner | OneVsRest) -> bool:
@@ -110,20 +129,33 @@ def settings_of_model(model: Model | ClassModels) -> dict[str, Any]:
     )
 
 
+def _standardizable(learner: Learner) -> bool:
+    """Whether the setting ``standardize`` makes a difference to such a learner."""
+    could_centre = isinstance(learner, LaneLearner) and type(learner.update) in CENTRED
+    numbers = could_centre and not is_classification(learner.loss)
+    centred = numbers and learner.has_intercept and not learner.normalize
+    return takes_any_unit(learner.loss) or centred
+
+
 def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:
     """Name the settings that make such a learner, those that are not the default."""
     one = learner if isinstance(learner, Learner) else learner.members[0]
     update, scaled = one.update, one.label_scale.scaled
     if scaled and type(update) is Centred:
         update = Adaptive(*update)
-    found = settings_of(Ingredients(one.loss, one.shrinkage, update, one.schedule))
+    usual = next((plain for plain, cls in CENTRED.items() if type(update) is cls), None)
+    found = settings_of(
+        Ingredients(one.loss, one.shrinkage, (usual or type(update))(*update), one.schedule)
+    )
+    if usual is not None and one.schedule.learning_rate == default_learning_rate(update):
+        found.pop("learning_rate", None)
     if isinstance(learner, OneVsRest):  # whose defaults are others
         found |= {name: getattr(one.schedule, name) for name in ("learning_rate", "pass_decay")}
         found |= {"beta": one.update.beta} if hasattr(one.update, "beta") else {}
     others: dict[str, Any] = {
         "intercept": one.has_intercept,
         "normalize": one.normalize,
-        "standardize": scaled or not takes_any_unit(one.loss),
+        "standardize": scaled or usual is not None or not _standardizable(one),
         "max_live": learner.max_live,
     }
     if isinstance(one, LaneLearner):
