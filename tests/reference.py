@@ -501,7 +501,7 @@ def lanes(
             feature.n += (slopes[best] * x) ** 2
             more = (math.sqrt(feature.n) - root) * feature.unit if update.proximal else 0.0
             scale = 1.0 if update.averages else update.divisor(feature.unit, feature.n)
-            steps = rate if name is INTERCEPT else pace
+            steps = rate if name is INTERCEPT and not update.centres else pace
             feature.v = [
                 v - steps * s * x / scale + more * own
                 for v, s, own in zip(feature.v, slopes, w, strict=True)

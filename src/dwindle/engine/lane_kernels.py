@@ -305,8 +305,8 @@ def learn(
                 s = plus(s, times(beyond, -1.0))
             steps = times(s, -rate[at] / span)
             if constant > 0.0:  # the length is that of the other features
-                whole = times(s, -rate[at])
-                step_lanes(update, bias[0], none, clock, bias_share, whole, of_best, one)
+                own = steps if centring(update) else times(s, -rate[at])
+                step_lanes(update, bias[0], none, clock, bias_share, own, of_best, one)
             for k in range(begin, stop):
                 cell = cells[slots[k - begin]]
                 step_lanes(

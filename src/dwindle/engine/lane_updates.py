@@ -295,7 +295,8 @@ class Centring:
         p = b + sum of w (x - m),
 
     and x - m stands for x in all formulas, also in that of u. The model is a plain one: its
-    intercept is b - sum of w m. Means are taken before the prediction, as units are.
+    intercept is b - sum of w m. Means are taken before the prediction, as units are. Steps of b are
+    divided by the length as all others.
 
     A feature that an example has not, or twice, is learned as it is from then on. Its unit becomes
     that of x itself, the root of u^2 + m^2; z and sqrt(n) grow by the same factor, so that w u
