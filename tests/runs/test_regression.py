@@ -57,19 +57,20 @@ def test_prices_are_learned_from_a_file_and_the_model_is_in_their_unit(prices, t
     assert measured(tmp_path / "raw", test)["r2"] < 0
 
 
-def test_columns_that_tell_nothing_of_the_price_are_left_out(prices, tmp_path):
+def test_columns_that_tell_nothing_of_the_price_are_left_out(tmp_path):
     """Also if they are far from zero; and the frontier's losses are in the unit of the prices."""
     noise = np.random.default_rng(0).normal(5000, 30, (900, 20))
     table = PRICES[:900].assign(**{f"noise{j}": noise[:, j] for j in range(20)})
     table.to_csv(tmp_path / "noisy.csv", index=False)
     told = ("--label-column", "y", "-m", tmp_path / "m", "--json")
-    summary = json.loads(dwindle("train", tmp_path / "noisy.csv", *told, text=True).stdout)
+    shown = dwindle("train", tmp_path / "noisy.csv", *told, text=True).stdout
+    summary = json.loads(shown.splitlines()[-1])
     kept = Model.load(tmp_path / "m").weights()
     assert {"area", "year", "distance"} <= kept.keys()
     assert sum(name.startswith("noise") for name in kept) <= 4
     assert {lane["kept"] for lane in summary["frontier"]} >= {32, len(kept)}
     [chosen] = [lane for lane in summary["frontier"] if lane["chosen"]]
-    assert np.sqrt(chosen["judged"]) == pytest.approx(10_000, rel=0.3)  # the noise of the prices
+    assert np.sqrt(chosen["judged"]) == pytest.approx(10_000, rel=0.5)  # the noise of the prices
 
 
 @pytest.mark.slow
