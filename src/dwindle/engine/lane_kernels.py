@@ -261,9 +261,10 @@ def learn(
             if centring(update):
                 note_mean(update, cells[j], xk, importance[i] / state[NOTED], is_first)
                 xk = along(update, cells[j], xk)
-                present += mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
+                counted = mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
+                present += counted
                 if is_first:
-                    centred[k - begin] = mark
+                    centred[k - begin] = counted
             settle_lanes(update, cells[j], pull, clock, xk)
             share = share_of(update, cells[j])
             shares[k - begin] = share

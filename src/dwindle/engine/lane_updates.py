@@ -319,7 +319,7 @@ class Centring:
         return cell.mean
 
     def note_mean(self, cell: Any, x: Any, part: float, first: bool) -> None:
-        if first or cell.mean != 0.0:
+        if (first and cell.seen == 0) or cell.mean != 0.0:  # a weight that it begins with stays
             mean = cell.mean + part * (np.float64(x) - cell.mean)
             cell.mean = mean if mean != 0.0 else SMALLEST
             if cell.seen == 0:

@@ -204,7 +204,8 @@ class LaneLearner(Learner):
         """List the lanes from the least gravity to the strongest."""
         kept, scores, metric = self.kept(), self.scores, self.judge.metric(self.choice)
         unit = self.label_scale.unit_of(self.loss)
-        judged = self.judge.judged(metric) * (1.0 if metric == "auc" else unit)
+        in_own_unit = metric == "auc" or self.judge is self._held
+        judged = self.judge.judged(metric) * (1.0 if in_own_unit else unit)
         losses = scores.losses * unit
         columns = kept.tolist(), losses.tolist(), scores.aucs.tolist(), judged.tolist()
         return [

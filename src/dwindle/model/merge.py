@@ -31,6 +31,7 @@ from dwindle.model.model import Model, heaviest_first, load_models, save_models
 # What all parts must have in common; the merged model has the same.
 SETTINGS = ("loss", "intercept", "normalize")
 METADATA = ("labels", "classes", "columns", "n_features")
+TINY = 1e-36  # the least square of a unit
 
 
 class Merged(NamedTuple):
@@ -107,30 +108,35 @@ def _statistics(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any] | None]:
     """Return what is known of each feature, and the moment that it is known at.
 
-    Its unit is the root mean square of the parts' that have it, about 0; sums of squares add up.
+    Its mean and unit are those of the parts' that have it, about zero unless all of them centre it.
+    Sums of squares add up.
     """
 
-    def added(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def of(name: str, default: float) -> NDArray[np.float64]:
+        known = [model.statistics.get(name, np.full(len(model), default)) for model in models]
+        return np.concatenate(known).astype(np.float64)
+
+    def added(parts: NDArray[np.float64]) -> NDArray[np.float64]:
         total = np.zeros(n)
-        np.add.at(total, which, np.concatenate(parts))
+        np.add.at(total, which, parts)
         return total
 
-    def of(model: Model, name: str) -> NDArray[np.float64]:
-        return model.statistics.get(name, np.zeros(len(model))).astype(np.float64)
-
-    found: dict[str, NDArray[Any]] = {}
+    unit, mean, root = of("scale", 1.0), of("mean", 0.0), of("root", 0.0)
+    part = np.repeat(share, [*map(len, models)])
+    weight = added(part)
+    weight[weight == 0.0] = 1.0
+    all_centre = added(mean == 0.0) == 0.0
+    centre = np.where(all_centre, added(part * mean) / weight, 0.0)
+    found: dict[str, NDArray[Any]] = {"mean": centre} if centre.any() else {}
+    about_zero = np.hypot(unit, mean)
     if any("scale" in model.statistics for model in models):
-        part = [np.full(len(model), s) for s, model in zip(share, models, strict=True)]
-        unit = [of(m, "scale") if "scale" in m.statistics else np.ones(len(m)) for m in models]
-        square = [u**2 + of(m, "mean") ** 2 for u, m in zip(unit, models, strict=True)]
-        total = added([s * u for s, u in zip(part, square, strict=True)])
-        weight = added(part)
-        found["scale"] = np.sqrt(total / np.where(weight > 0.0, weight, 1.0)).astype(np.float32)
+        squares = added(part * about_zero**2) / weight - centre**2
+        found["scale"] = np.sqrt(np.maximum(squares, TINY)).astype(np.float32)
     moments = [model.moment for model in models if model.moment is not None]
-    centred = any("mean" in model.statistics for model in models)
-    if len(moments) < len(models) or centred:
+    if len(moments) < len(models):
         return found, None
-    found["root"] = np.sqrt(added([of(m, "root") ** 2 for m in models])).astype(np.float32)
+    root *= np.where(all_centre[which], 1.0, about_zero / unit)
+    found["root"] = np.sqrt(added(root**2)).astype(np.float32)
     return found, joined([Moment(**each) for each in moments])._asdict()
 
 
