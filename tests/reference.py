@@ -9,8 +9,14 @@ import math
 
 import numpy as np
 
-TINY = 1e-38  # the least N: a smaller |x| may be 0 in single precision
+TINY = 1e-38  # the least unit: a smaller |x| may be 0 in single precision
+MOST = 2**22  # values that a unit is the mean of
 INTERCEPT = None  # the intercept's name among the weights: a feature always 1 and never shrunk
+
+
+def single(number):
+    """The number as a cell keeps it in single precision."""
+    return float(np.float32(number))
 
 
 def t1(v, alpha, theta=math.inf):
@@ -75,40 +81,76 @@ class Plain:
     def forget(self, name):
         """A sweep drops what was remembered of the feature."""
 
+    def clock(self, pulled):
+        """The total of all pulls, as a cell remembers it."""
+        return pulled
+
+
+class Units:
+    """Beyond the paper: the unit of a feature, the root mean square of its values other than 0.
+
+    One over it is kept, in single precision; it stands still once it is of `MOST` values.
+    """
+
+    def __init__(self):
+        self.inverse, self.seen = {}, {}
+
+    def of(self, name):
+        return 1 / self.inverse.get(name, 1.0)
+
+    def count(self, name, x):
+        """Count a value; return the old unit by the new one. The first value is no change."""
+        n = self.seen.get(name, 0)
+        if x == 0 or n == MOST:
+            return 1.0
+        self.seen[name] = n + 1
+        if n == 0:
+            self.inverse[name] = single(1 / max(abs(x), TINY))
+            return 1.0
+        ratio = math.sqrt((n + 1) / (n + (x / self.of(name)) ** 2))
+        self.inverse[name] = single(min(self.inverse[name] * ratio, 1 / TINY))
+        return ratio
+
+    def forget(self, name):
+        self.inverse.pop(name, None)
+        self.seen.pop(name, None)
+
 
 class Adaptive(Plain):
-    """Beyond the paper: AdaGrad on v = w N with N the largest |x|; G and N in single precision.
+    """Beyond the paper: AdaGrad on v = w u, u being the unit; G and the clock in single precision.
 
     The rate is divided by the length of the example in these units, that of a constant 1 included.
     """
 
     def __init__(self, beta):
         self.beta = beta
-        self.energy, self.largest = {}, {}
+        self.energy, self.units = {}, Units()
 
     def scale(self, name):
-        return self.largest.get(name, 1.0)
+        return self.units.of(name)
 
     def arrive(self, weights, name, x):
-        old, new = self.largest.get(name, 0.0), float(np.float32(max(abs(x), TINY)))
-        if new > old:
-            weights[name] = weights.get(name, 0.0) * (old / new)
-            self.energy[name] = float(np.float32(self.energy.get(name, 0.0) * (old / new) ** 2))
-            self.largest[name] = new
+        ratio = self.units.count(name, x)
+        weights[name] = weights.get(name, 0.0) * ratio
+        self.energy[name] = single(self.energy.get(name, 0.0) * ratio**2)
 
     def squared(self, name, x):
-        return (x / self.largest[name]) ** 2
+        return (x / self.units.of(name)) ** 2
 
     def pull(self, name):
-        return 1.0 / ((self.beta + math.sqrt(self.energy[name])) * self.largest[name])
+        return 1.0 / ((self.beta + math.sqrt(self.energy[name])) * self.units.of(name))
 
     def stride(self, name, gradient):
-        g = gradient / self.largest[name]
-        self.energy[name] = float(np.float32(self.energy[name] + g * g))
-        return g / ((self.beta + math.sqrt(self.energy[name])) * self.largest[name])
+        g = gradient / self.units.of(name)
+        self.energy[name] = single(self.energy[name] + g * g)
+        return g / ((self.beta + math.sqrt(self.energy[name])) * self.units.of(name))
 
     def forget(self, name):
-        del self.energy[name], self.largest[name]
+        del self.energy[name]
+        self.units.forget(name)
+
+    def clock(self, pulled):
+        return single(pulled)
 
 
 class Centred(Adaptive):
@@ -128,22 +170,9 @@ class Centred(Adaptive):
     def mean(self, name):
         return self.total[name] / self.seen[name] if self.seen.get(name, 0.0) > 0 else 0.0
 
-    def arrive(self, weights, name, x):
-        if x != 0:  # at its mean, a value tells nothing of its scale
-            super().arrive(weights, name, x)
-
-    def squared(self, name, x):
-        return super().squared(name, x) if x != 0 else 0.0
-
-    def pull(self, name):
-        return super().pull(name) if name in self.largest else 0.0  # its weight is 0
-
-    def stride(self, name, gradient):
-        return super().stride(name, gradient) if gradient != 0 else 0.0
-
     def forget(self, name):
-        for known in (self.total, self.seen, self.energy, self.largest):
-            known.pop(name, None)
+        super().forget(name)
+        del self.total[name], self.seen[name]
 
 
 def distance(x, mean):
@@ -168,7 +197,7 @@ def standard_labels(labels, importances):
     for i, y in enumerate(labels):
         mean, deviation = moments(labels[: i + 1], importances[: i + 1])
         z = (y - mean) / deviation if deviation else 0.0
-        yield float(np.float32(z)), *moments(labels[:i], importances[:i])
+        yield single(z), *moments(labels[:i], importances[:i])
 
 
 def learn(
@@ -198,13 +227,18 @@ def learn(
     known = {}  # the weights that the intercept has made up for
     n = 0.0  # what the intercept's x adds up to, by importance
     step = 0
+    pulled = 0.0
 
     def pull_all():
-        if pulls[step] is not None:
-            for name in weights.keys() - {INTERCEPT}:
-                unit = update.scale(name) if isinstance(shrink, ElasticNet) else 1.0
-                pull = pulls[step] * update.pull(name)
-                weights[name] = shrink(weights[name] * unit, pull * unit) / unit
+        nonlocal pulled
+        if pulls[step] is None:
+            return
+        pulled, before = pulled + pulls[step], pulled
+        felt = pulls[step] if shrink is subgradient else update.clock(pulled) - update.clock(before)
+        for name in weights.keys() - {INTERCEPT}:
+            unit = update.scale(name) if isinstance(shrink, ElasticNet) else 1.0
+            pull = felt * update.pull(name)
+            weights[name] = shrink(weights[name] * unit, pull * unit) / unit
 
     for features, label, importance in examples:
         entries = [*features, (INTERCEPT, 1.0)] if intercept else list(features)
@@ -257,34 +291,38 @@ def learn(
 def averaged(examples, rates, slope, gravity, beta, *, proximal, l2=0.0):
     """Beyond the paper: yield (prediction, weights) of FTRL-Proximal, or of dual averaging.
 
-    Weights come from what the gradients add up to, z, and from their squares, n. ``gravity`` is the
-    L1 penalty, and ``l2`` the L2 penalty, of the whole for FTRL-Proximal, of each step for dual averaging. As in the cells, n
-    is kept in single precision, and so is FTRL's weight.
+    Weights come from what the gradients add up to, z, and from their squares, n. Both are of the
+    features as they are; the unit u is that of the penalties and of beta, and the rate is divided
+    by the length of the example, as in `Adaptive`. ``gravity`` is the L1 penalty, and ``l2`` the L2
+    penalty, of the whole for FTRL-Proximal, of each step for dual averaging.
     """
-    z, n = {}, {}
+    z, n, units = {}, {}, Units()
     pulled = clock = 0.0
 
     def weight(name, rate):
-        v = t1(z[name], rate * gravity if proximal else pulled)
-        w = v / (beta + math.sqrt(n[name]) + l2 * (rate if proximal else clock))
-        return float(np.float32(w)) if proximal else w
+        u = units.of(name)
+        v = t1(z[name], u * (rate * gravity if proximal else pulled))
+        divisor = u * (beta * u + math.sqrt(n[name]))
+        return v / (divisor + l2 * u**2 * (rate if proximal else clock))
 
     for rate, (features, label) in zip(rates, examples, strict=True):
         pulled += rate * gravity
         clock += rate
-        for name, _ in features:
+        for name, x in features:
             z.setdefault(name, 0.0)
             n.setdefault(name, 0.0)
+            units.count(name, x)
         w = {name: weight(name, rate) for name, _ in features}
         p = sum(w[name] * x for name, x in features)
         s = slope(p, label)
+        pace = rate / math.sqrt(1 + sum((x / units.of(name)) ** 2 for name, x in features))
         for name, x in features:
             g = s * x
             before = math.sqrt(n[name])
-            n[name] = float(np.float32(n[name] + g * g))
-            z[name] -= rate * g
+            n[name] += g * g
+            z[name] -= pace * g
             if proximal:
-                z[name] += (math.sqrt(n[name]) - before) * w[name]
+                z[name] += (math.sqrt(n[name]) - before) * units.of(name) * w[name]
         yield p, {name: weight(name, rate) for name in z}
 
 

@@ -227,12 +227,13 @@ def test_a_slope_too_steep_to_remember_is_told_and_not_learned_from():
 @pytest.mark.parametrize("intercept", [False, True])
 def test_an_adaptive_step_is_divided_by_the_length_of_its_example(intercept):
     learner = Learner(intercept=intercept)
-    learner.learn_one({"a": 4.0, "b": 0.5}, 1)  # each is the largest value yet
+    learner.learn_one({"a": 4.0, "b": 0.5}, 1)  # each is the first value, and so the unit
     first = 0.6 / math.sqrt(3) * 0.5 / (0.2 + 0.5)
     assert learner.weights() == pytest.approx({"a": first / 4, "b": first / 0.5}, rel=1e-6)
     p = learner.learn_one({"c": 1.0, "a": 3.0}, 1)
     slope = 1 / (1 + math.exp(p))
-    step = 0.6 / math.sqrt(1 + 1 + (3 / 4) ** 2) * slope / (0.2 + slope)
+    of_a = (4**2 + 3**2) / 2  # the mean square
+    step = 0.6 / math.sqrt(1 + 1 + 3**2 / of_a) * slope / (0.2 + slope)
     assert learner.weights()["c"] == pytest.approx(step, rel=1e-6)
 
 

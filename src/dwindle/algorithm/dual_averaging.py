@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dwindle._base.dispatch import by_class_or_default
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import (
@@ -15,17 +16,38 @@ from dwindle.algorithm.shrinkage import (
     Shrinkage,
     has_threshold,
     is_truncation,
+    mean_of,
     shrink_mean,
 )
-from dwindle.algorithm.updates import check_beta, weight_at
+from dwindle.algorithm.updates import (
+    Floats,
+    check_beta,
+    inverted,
+    measure,
+    owed,
+    per_unit,
+    weight_at,
+)
 
 OFTEN = 10  # the most times seen that count in what a feature is worth
 LAST_32 = 2**32 - 1  # the bits of the clock that a cell has room for
 
-# The sum z, the squared gradients, and when and how often the feature was seen: 32 bytes.
+# The sum z; the weight that predicted, as it is and in the feature's unit; the root of the squared
+# gradients; one over the unit; how often the feature was seen, and when.
 _CELL = np.dtype(
-    [("key", "u8"), ("z", "f8"), ("weight", "f4"), ("energy", "f4"), ("last", "u4"), ("seen", "u4")]
+    {
+        "names": ["key", "z", "weight", "v", "root", "inverse", "seen", "last"],
+        "formats": ["u8", "f8", "f8", "f8", "f8", "f4", "u4", "u4"],
+        "itemsize": 64,
+    }
 )
+
+
+@by_class_or_default
+def in_unit(update: Any, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+    """Return v = w u, the weight in the feature's unit, that follows from the sums."""
+    each, due = per_unit(update, cell), owed(update, cell, now)
+    return shrink_mean(shrinkage, cell.z * each, due, size, update.beta + cell.root * each)
 
 
 def _check(name: str, beta: float, shrinkage: Shrinkage) -> None:
@@ -38,52 +60,82 @@ def _check(name: str, beta: float, shrinkage: Shrinkage) -> None:
 
 
 class FTRL(NamedTuple):
-    """FTRL-Proximal (McMahan and others, 2013), with Truncation's gravity as its lambda_1.
+    """FTRL-Proximal (McMahan and others, 2013), in the units and with the lengths of `Adaptive`.
 
-    With gradient g = phi'(p, y) x and alpha = eta, z being the paper's times -eta:
+    Truncation's gravity is its lambda_1. With u the root mean square of a feature's values when
+    present, |x / u| the length of the whole example, gradient g = phi'(p, y) x and alpha = eta, z
+    being the paper's times -eta:
 
-        z <- z - eta g + (sqrt(n + g^2) - sqrt(n)) w,   n <- n + g^2,
-        w = T1(z, eta lambda_1) / (beta + sqrt(n)).
+        z <- z - eta / sqrt(1 + |x / u|^2) g + (sqrt(n + g^2) - sqrt(n)) u w,   n <- n + g^2,
+        w = T1(z, eta lambda_1 u) / (u (beta u + sqrt(n))).
 
-    Lambda_1 is set against the sum of all gradients, so it has to grow with the data, where the
-    gravity of the other updates pulls at each step.
+    So the scale of a feature does not matter. Where u is 1 and without the length, this is
+    McMahan's. Lambda_1 is set against the sum of all gradients, so it has to grow with the data,
+    where the gravity of the other updates pulls at each step.
     """
 
-    beta: float = 1.0
+    beta: float = 0.2
 
     def cell(self) -> np.dtype[np.void]:
-        """Return the layout; ``weight`` is the one that predicted."""
+        """Return the layout, in one cache line."""
         return _CELL
 
-    def weight_at(self, shrinkage: Any, cell: Any, _now: float, size: float) -> float:
-        w = shrink_mean(shrinkage, cell.z, 1.0, size, self.beta + np.sqrt(np.float64(cell.energy)))
-        return np.float64(np.float32(w))  # rounded as the cell stores it
+    def weight_at(self, shrinkage: Any, cell: Any, now: float, size: float) -> float:
+        return in_unit(self, shrinkage, cell, now, size) * per_unit(self, cell)
+
+    def owed(self, _cell: Any, _now: float) -> float:
+        return 1.0  # what the sum owes, which is never settled
 
     def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
-        w = weight_at(self, shrinkage, cell, now, size)
+        if cell.inverse == 0.0 and cell.z != 0.0 and x != 0.0:  # a weight that has had no unit
+            w = weight_at(self, shrinkage, cell, now, size)
+            measure(self, cell, x)
+            u, due = 1.0 / per_unit(self, cell), owed(self, cell, now)
+            cell.z = mean_of(shrinkage, w * u, due, size, self.beta) * u
+        else:
+            measure(self, cell, x)
+        v = in_unit(self, shrinkage, cell, now, size)
+        w = v * per_unit(self, cell)
+        cell.v = v
         cell.weight = w
         if x != 0.0:
             cell.last = np.uint64(now) & np.uint64(LAST_32)
-            cell.seen = min(cell.seen + 1, OFTEN)
         return w
 
+    def squared(self, cell: Any, x: float) -> float:
+        part = x * cell.inverse
+        return part * part
+
     def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
-        g = slope * x
-        before = np.sqrt(np.float64(cell.energy))
-        cell.energy += g * g
-        cell.z += (np.sqrt(np.float64(cell.energy)) - before) * cell.weight - rate * g
+        g, before = slope * x, cell.root
+        cell.root = np.sqrt(before * before + g * g)
+        cell.z += (cell.root - before) * cell.v - rate * g
+
+    def fields_of(
+        self, weight: Floats, inverse: Floats, shrinkage: Shrinkage, size: float
+    ) -> dict[str, Floats]:
+        """Return the sums, without any gradients, that these weights follow from."""
+        u = np.where(inverse > 0.0, inverted(inverse), 1.0)
+        z = mean_of(shrinkage, weight * u, 1.0, size, self.beta) * u
+        return {"z": np.where(weight == 0.0, 0.0, z)}
 
     def alive(self, _cell: Any, _w: float) -> bool:
         return True
 
     def worth(self, cell: Any, now: float, _size: float) -> Any:
         absence = (np.uint64(now) - np.uint64(cell.last)) & np.uint64(LAST_32)
-        return np.float64(cell.energy) * cell.seen / (1.0 + absence)
+        root = cell.root * per_unit(self, cell)
+        return root * root * min(cell.seen, OFTEN) / (1.0 + absence)
 
     @property
     def counts_moments(self) -> bool:
         """True: the clock is the number of steps, and a moment's size is eta lambda_1."""
         return True
+
+    @property
+    def default_learning_rate(self) -> float:
+        """More than `Adaptive`'s: a rate of 0.8 suits most data."""
+        return 0.8
 
     def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
         """Refuse settings that FTRL has no use for."""
@@ -100,23 +152,31 @@ class FTRL(NamedTuple):
 class RDA(FTRL):
     """Regularised dual averaging (Xiao, 2010) with AdaGrad's rates (Duchi and others, 2011).
 
-    With gradient g = phi'(p, y) x, and the total pull of Truncation as the penalty:
+    With units, lengths and gradients as in `FTRL`, and the total pull of Truncation as the penalty:
 
-        z <- z - eta g,   n <- n + g^2,   w = T1(z, sum of eta_i g_i) / (beta + sqrt(n)).
+        z <- z - eta / sqrt(1 + |x / u|^2) g,   n <- n + g^2,
+        w = T1(z, u sum of eta_i g_i) / (u (beta u + sqrt(n))).
 
     Truncated gradient forgets pulls on a weight of zero; here every pull counts. All else is as in
     `FTRL`.
     """
 
-    def weight_at(self, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-        return shrink_mean(
-            shrinkage, cell.z, now, size, self.beta + np.sqrt(np.float64(cell.energy))
-        )
+    def owed(self, _cell: Any, now: float) -> float:
+        return now
 
     def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
-        g = slope * x
-        cell.energy += g * g
+        g, before = slope * x, cell.root
+        cell.root = np.sqrt(before * before + g * g)
         cell.z -= rate * g
+
+    @property
+    def default_learning_rate(self) -> float:
+        """More than `FTRL`'s: the sum of gradients alone moves a weight more slowly."""
+        return 1.5
+
+    def fields_of(self, *_: Any) -> dict[str, Floats]:
+        """Return nothing: a weight that no gradients made would wear off as others come."""
+        return {}
 
     def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
         """Refuse settings that RDA has no use for."""

@@ -8,7 +8,8 @@ sum of eta_i g_i, with ``size`` 1 for the paper's update; the other counts momen
 
 A shrinkage is a NamedTuple with the members of `Shrinkage`. Optional ones:
 
-* ``pulls_after_predicting()``, ``shrink_in_units`` and ``shrink_mean``, instead of the code here;
+* ``pulls_after_predicting()``, ``shrink_in_units``, ``shrink_mean`` and ``mean_of``, instead of the
+  code here;
 * ``acts_on`` and ``path_sum``, which some updates call;
 * ``check()`` raises SettingError, by name, for a parameter it cannot use;
 * ``counts_moments``: True if the clock must count moments;
@@ -48,8 +49,8 @@ def shrink(shrinkage: Any, v: float, owed: float, size: float) -> float:
 
 
 @by_class_or_default
-def shrink_in_units(shrinkage: Any, v: float, owed: float, size: float, _unit: float) -> float:
-    """Do as `shrink`, for an update that takes the weight for v times ``unit``."""
+def shrink_in_units(shrinkage: Any, v: float, owed: float, size: float, _per_unit: float) -> float:
+    """Do as `shrink`, for an update that takes the weight for v by ``per_unit``."""
     return shrink(shrinkage, v, owed, size)
 
 
@@ -57,6 +58,12 @@ def shrink_in_units(shrinkage: Any, v: float, owed: float, size: float, _unit: f
 def shrink_mean(shrinkage: Any, z: float, owed: float, size: float, divisor: float) -> float:
     """Return the weight that a sum of gradients z gives: what `shrink` leaves, by ``divisor``."""
     return shrink(shrinkage, z, owed, size) / divisor
+
+
+@by_class_or_default
+def mean_of(_shrinkage: Any, w: Any, owed: float, size: float, divisor: float) -> Any:
+    """Return the sum of gradients of which `shrink_mean` leaves w, which is not 0."""
+    return w * divisor + np.sign(w) * (owed * size)
 
 
 @by_class_or_default
@@ -158,8 +165,8 @@ class ElasticNet(NamedTuple):
         |v| <- max(0, (|v| + g / l2) exp(-l2 P) - g / l2).
 
     Two such steps, of P and of Q, are one of P + Q: so settling lazily is exact. In the adaptive
-    updates v is in units of the feature's largest value, as for truncation. For the averaged
-    gradients of `FTRL` and `RDA` the penalty adds to the divisor: l2 eta, or l2 P.
+    updates v is in the feature's unit, as for truncation. For the averaged gradients of `FTRL` and
+    `RDA`, in these units too, the penalty adds to the divisor: l2 eta, or l2 P.
 
     >>> round(shrink(ElasticNet(l2=0.5), 1.0, 2.0, 1.0), 4)  # 1 / e
     0.3679
@@ -173,12 +180,16 @@ class ElasticNet(NamedTuple):
         lost = -math.expm1(-self.l2 * owed * size)  # a share, exact where it is small
         return math.copysign(max(abs(v) - (abs(v) + self.gravity / self.l2) * lost, 0.0), v)
 
-    def shrink_in_units(self, v: float, owed: float, size: float, unit: float) -> float:
-        return shrink(self, v * unit, owed, size * unit) / unit
+    def shrink_in_units(self, v: float, owed: float, size: float, per_unit: float) -> float:
+        return shrink(self, v / per_unit, owed, size / per_unit) * per_unit
 
     def shrink_mean(self, z: float, owed: float, size: float, divisor: float) -> float:
         a = owed * size * self.gravity
         return (z - min(max(z, -a), a)) / (divisor + owed * size * self.l2)
+
+    def mean_of(self, w: Any, owed: float, size: float, divisor: float) -> Any:
+        at = owed * size
+        return w * (divisor + at * self.l2) + np.sign(w) * (at * self.gravity)
 
     def pull(self, rate: Rates) -> Rates:
         """Return K eta_i: how far the clock goes."""

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int32, int64, uint64
 
+from dwindle.algorithm.dual_averaging import in_unit
 from dwindle.algorithm.losses import slope, value
 from dwindle.algorithm.shrinkage import (
     NoShrinkage,
     acts_on,
+    mean_of,
     path_sum,
     pulls_after_predicting,
     shrink,
@@ -29,21 +31,36 @@ from dwindle.algorithm.updates import (
     exported,
     from_mean,
     mean,
+    measure,
     note,
+    owed,
+    per_unit,
     reach,
     settle,
     squared,
     step,
-    unit,
     weight_at,
     worth,
 )
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 
-teach(value, slope, shrink, shrink_in_units, shrink_mean)
+teach(value, slope, shrink, shrink_in_units, shrink_mean, mean_of)
 teach(pulls_after_predicting, acts_on, path_sum)
-teach(reach, unit, weight_at, settle, squared, step, exported, alive, worth)
+teach(
+    reach,
+    per_unit,
+    in_unit,
+    measure,
+    owed,
+    weight_at,
+    settle,
+    squared,
+    step,
+    exported,
+    alive,
+    worth,
+)
 teach(centres, examples_noted, note, mean, from_mean)
 
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched

@@ -15,13 +15,14 @@ from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Shrinkage, Truncation
+from dwindle.algorithm.shrinkage import NoShrinkage, Shrinkage, Truncation
 from dwindle.algorithm.updates import (
     Adaptive,
     Update,
     centres,
     default_learning_rate,
     eviction_report,
+    inverted,
 )
 from dwindle.engine import kernels
 from dwindle.engine.explain import Explanation, explained
@@ -42,6 +43,8 @@ from dwindle.features.batch import Batch, Features
 from dwindle.features.names import shown
 from dwindle.jit.compile import in_class
 
+SEEN = 1  # values that the unit of a model's feature counts for, when learning goes on
+
 
 class Learner:
     """A sparse linear model that learns from a stream, by the paper's Algorithm 1 and relatives.
@@ -51,9 +54,10 @@ class Learner:
     features, the memory to the most features alive at once, and the weights do not depend on how
     the stream is divided into batches.
 
-    ``learning_rate`` is a number or a `Schedule`; None is the update's default, 0.6 for `Adaptive`
-    and 0.3 for the others. ``normalize`` divides predictions by the square root of the number of
-    non-zero entries, the intercept included, as in section 5. The intercept is never shrunk.
+    ``learning_rate`` is a number or a `Schedule`; None is the update's default: 0.6 for `Adaptive`,
+    0.8 for `FTRL`, 1.5 for `RDA`, 0.3 for the others. ``normalize`` divides predictions by the
+    square root of the number of non-zero entries, the intercept included, as in section 5. The
+    intercept is never shrunk.
     ``max_live`` is a budget: beyond it the features worth least are evicted; see
     `eviction_report`. ``scale_labels`` learns labels in units of their deviation from their mean;
     predictions and weights are in their own unit; see `label_scale`.
@@ -359,10 +363,10 @@ class Learner:
 
     def statistics_of(self, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
         """Return what is known of features beside their weights: their units, if not all are 1."""
-        if "scale" not in (self.bias.dtype.names or ()):
+        if "inverse" not in (self.bias.dtype.names or ()):
             return {}
-        scale = self.table.cells["scale"][self.table.places(key)]
-        return {} if (scale == 1.0).all() else {"scale": scale}
+        scale = inverted(self.table.cells["inverse"][self.table.places(key)])
+        return {} if (scale == 1.0).all() or not scale.any() else {"scale": scale}
 
     def moment(self) -> dict[str, Any] | None:
         """Return what goes on beside weights and statistics, if anything does, fit for JSON."""
@@ -382,10 +386,27 @@ class Learner:
         """
         state = self.state()
         cells = {name: np.zeros(len(key), each.dtype) for name, each in state["cells"].items()}
-        cells |= {"id": key, "weight": weight}
-        if "scale" in cells and "scale" in statistics:
-            cells["scale"] = statistics["scale"]
-        return state | {"cells": cells, "intercept": state["intercept"] | {"weight": intercept}}
+        cells |= {"id": key}
+        cells |= self._cells_of(weight, statistics.get("scale"), self.shrinkage, self.clock.size)
+        bias = self._cells_of(np.array([intercept]), None, NoShrinkage(), 0.0)
+        of_bias = state["intercept"] | {name: field.item() for name, field in bias.items()}
+        return state | {"cells": cells, "intercept": of_bias}
+
+    def _cells_of(
+        self,
+        weight: NDArray[np.float64],
+        scale: NDArray[np.float32] | None,
+        shrinkage: Any,
+        size: float,
+    ) -> dict[str, NDArray[Any]]:
+        """Return the fields of cells of which only weights, and perhaps the units, are known."""
+        cells: dict[str, NDArray[Any]] = {"weight": weight}
+        if scale is not None and "inverse" in (self.bias.dtype.names or ()):
+            cells |= {"inverse": inverted(scale), "seen": np.full(len(weight), SEEN, np.uint32)}
+        if hasattr(self.update, "fields_of"):
+            inverse = cells.get("inverse", np.zeros(len(weight)))
+            cells |= self.update.fields_of(weight, inverse, shrinkage, size)
+        return cells
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import from_recipe, json_number, recipe
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.schedules import Schedule
+from dwindle.algorithm.updates import MOST, inverted
 from dwindle.engine.budget import Eviction
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.label_scale import LabelScale
@@ -74,14 +75,15 @@ def restore(
     key = state["cells"]["id"]
     rows = empty_cells(table.update, len(key))
     rows["key"] = key + np.uint64(1)
+    cells, intercept = _of_today(rows, state["cells"]), _of_today(rows, state["intercept"])
     for name, field in fields_of(rows).items():
-        field[:] = state["cells"][name]
+        field[:] = cells[name]
     table.fill(rows, state["n_cells"])
     table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
     table.last_eviction = Eviction(*state.get("last_cut", ()))
     table.names.enter(key, state["names"], np.arange(len(key)))
     for name, field in fields_of(bias).items():
-        field[:] = float(state["intercept"][name])
+        field[:] = float(intercept[name])
     clock.set(**state["clock"])
     label_scale.moments[:] = state.get("label_moments", ())
 
@@ -98,3 +100,21 @@ def fields_of(cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
         else:
             found |= {f"{name}{k}": lane for k, lane in enumerate(lanes)}
     return found
+
+
+def _of_today(rows: NDArray[Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Translate the fields of cells that an earlier version wrote, when units were others.
+
+    They were the largest value of a feature, or none with averaged gradients, which is 1. The
+    features keep them: they stand still.
+    """
+    if "inverse" not in (rows.dtype.names or ()) or "inverse" in fields:
+        return fields
+    known = {name: np.asarray(value, np.float64) for name, value in fields.items() if name != "id"}
+    scale = known.pop("scale", np.ones_like(known["weight"]))
+    translated = {"inverse": inverted(scale), "seen": np.full_like(scale, MOST)}
+    if "z" in known:
+        translated |= {"root": np.sqrt(known.pop("energy")), "v": known["weight"]}
+    if "total" in known:
+        translated["noted"] = known["seen"]
+    return known | translated

@@ -20,7 +20,7 @@ from dwindle.jit.disk_cache import Store
 from dwindle.jit.interpreted import JIT, run_as_python
 from dwindle.jit.parts import KernelCompiler, PartCompiler, part
 
-_AS_PART: Any = {"pipeline_class": PartCompiler}
+_AS_PART: Any = {"pipeline_class": PartCompiler, "forceinline": True}
 INGREDIENTS = ("loss", "shrinkage", "update")  # parameters by whose class code is chosen
 
 LONG = 0.5  # seconds of compiling after which it is said that it happens once

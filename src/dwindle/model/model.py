@@ -2,7 +2,8 @@
 
 A model has a row for each feature kept, heaviest first: ``namespace``, ``feature``, ``id`` (its
 key) and ``weight``. The intercept, the settings and the rest of the metadata are JSON. More columns
-are what the learner knew of each feature: ``scale``, its unit, if not all are 1, and others.
+are what the learner knew of each feature: ``scale``, its unit (the root mean square of its values),
+if not all are 1, and others.
 
 With the learner's state, its other features follow with weight 0, and a column for each field of
 its cells; so learning can go on from the file to the bit.
@@ -157,7 +158,7 @@ class Model:
         """Whether a learner has these weights."""
         key, weight = learner.weight_of_keys()
         kept, own = weight[np.argsort(key)], self.weight[np.argsort(self.key)]
-        return len(kept) == len(own) and np.allclose(kept, own, rtol=1e-12, atol=0.0)
+        return len(kept) == len(own) and np.allclose(kept, own, rtol=1e-6, atol=0.0)
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each feature by name, heaviest first."""

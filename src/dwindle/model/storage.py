@@ -30,7 +30,7 @@ from dwindle.features.arrow import (
 )
 from dwindle.features.names import Text
 
-FORMAT = 2
+FORMAT = 3  # 2 had other cells: engine/learner_state.py translates them
 # Settings and metadata that had another name in format 1.
 _RENAMED = {
     "rate": "learning_rate", "power": "power_t", "t0": "initial_t", "every": "truncate_every",
@@ -97,7 +97,7 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
         raise DataError(f"{path}: damaged: its digest does not match its contents")
     if about["kind"] not in kinds:
         raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
-    about = about if about["format"] == FORMAT else _upgraded(about)
+    about = _upgraded(about) if about["format"] == 1 else about
     try:
         check_recipes(about.get("settings", {}), Schedule)
     except DataError as error:

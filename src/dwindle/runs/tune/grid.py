@@ -10,7 +10,7 @@ from dwindle._base.errors import SettingError
 from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.settings import SHRINKAGES, UPDATES, LearnerSettings, options_of
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, Plain
+from dwindle.algorithm.updates import Adaptive, Centred, Plain
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest, against_rest
 from dwindle.features.batch import Batch
@@ -18,9 +18,9 @@ from dwindle.runs.build import make_learner, make_learners
 from dwindle.runs.progress import LabelCounts
 from dwindle.runs.settings import RunSettings
 
-RATES = dict.fromkeys(UPDATES, (0.03, 0.1, 0.3, 1.0))
+RATES = dict.fromkeys(UPDATES, (1 / 16, 1 / 4, 1.0, 4.0))  # in 1 / mean |x|^2
 RATES["auto"] = RATES["adaptive"] = RATES["centred"] = (0.2, 0.6, 2.0, 6.0)
-RATES["plain"] = RATES["averaged"] = (1 / 16, 1 / 4, 1, 4)  # in 1 / mean |x|^2
+RATES["ftrl"] = RATES["rda"] = (0.25, 0.8, 2.5, 8.0)
 DECAYS = (0.5, 0.8)
 AVERAGING = frozenset({"averaged", "ftrl", "rda"})  # updates whose learning rates do not decay
 PASSES = (1, 3, 10, 30)
@@ -141,9 +141,9 @@ def completed(
 
     Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
     go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
-    weight would leave zero. For the adaptive update x_j is in units of its largest value and
-    divided by the length of the example, as there; for FTRL-Proximal it is the sum, and not the
-    mean, that gravity weighs against. Labels are in standard units where the learner scales them.
+    weight would leave zero. Where the update has a unit for each feature, x_j is in it and divided
+    by the length of the example, as there; for FTRL-Proximal it is the sum, and not the mean, that
+    gravity weighs against. Labels are in standard units where the learner scales them.
     """
     n = sum(batch.n_examples for batch in examples)
     rates = (
@@ -218,18 +218,20 @@ def _steepest(examples: Sequence[Batch], like: Learner) -> float:
         counts.add(batch.label[importance > 0], importance[importance > 0])
     constant, _ = counts.best_constant(like.loss)
     unit = counts.deviation() if like.label_scale.scaled else 1.0
-    adapts = isinstance(like.update, Adaptive)
+    has_units = "inverse" in like.table.cells.dtype.names
+    adapts = Centred if isinstance(like.update, Centred) else Adaptive
     learner = (
-        Learner(like.loss, Truncation(), like.update._replace(beta=1 / TINY), learning_rate=1.0)
-        if adapts
+        Learner(like.loss, Truncation(), adapts(beta=1 / TINY), learning_rate=1.0)
+        if has_units
         else Learner(like.loss, Truncation(), Plain(), learning_rate=TINY, intercept=False)
     )
     for batch in examples:
         assert batch.label is not None
         base = np.full(batch.n_examples, constant / unit, np.float32)
         learner.learn(batch._replace(label=batch.label / np.float32(unit), base=base))
-    cells = learner.table.cells
-    total = float(np.abs(cells["weight"] * (cells["scale"] if adapts else 1.0)).max()) / TINY
+    cells = learner.table.cells[learner.table.cells["weight"] != 0.0]
+    in_units = np.abs(cells["weight"] / (cells["inverse"] if has_units else 1.0))
+    total = float(in_units.max(initial=0.0)) / TINY
     steps = 1 if type(like.update) is FTRL else max(learner.n_steps, 1)
     return total / steps or 1.0  # nothing to learn from
 
