@@ -14,9 +14,10 @@ from helpers.random_streams import batch_of, seeds
 
 
 def energies(learner):
-    """The sum of the squared gradients of each feature held, by key."""
+    """The sum of the squared gradients of each feature held, in its unit, by key."""
     full = learner.table.cells[learner.table.cells["key"] != 0]
-    return dict(zip((full["key"] - np.uint64(1)).tolist(), full["energy"].tolist(), strict=True))
+    energy = np.square(full["root"] * full["inverse"])
+    return dict(zip((full["key"] - np.uint64(1)).tolist(), energy.tolist(), strict=True))
 
 
 @pytest.mark.slow

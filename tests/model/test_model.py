@@ -219,12 +219,12 @@ def test_a_newer_format_is_named_before_its_digest_is_checked(tmp_path):
     Model.of(trained()).save(path)
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"dwindle"]) | {
-        "format": 3,
+        "format": 4,
         "digest": "of another kind",
     }
     pq.write_table(table.replace_schema_metadata({b"dwindle": json.dumps(about)}), path)
     with pytest.raises(
-        DataError, match=r"m\.parquet: written by a newer dwindle, in format 3; this one"
+        DataError, match=r"m\.parquet: written by a newer dwindle, in format 4; this one"
     ):
         Model.load(path)
 

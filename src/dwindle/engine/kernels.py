@@ -47,20 +47,8 @@ from dwindle.jit.intrinsics import prefetch
 
 teach(value, slope, shrink, shrink_in_units, shrink_mean, mean_of)
 teach(pulls_after_predicting, acts_on, path_sum)
-teach(
-    reach,
-    per_unit,
-    in_unit,
-    measure,
-    owed,
-    weight_at,
-    settle,
-    squared,
-    step,
-    exported,
-    alive,
-    worth,
-)
+teach(per_unit, measure, reach, owed, in_unit, weight_at, settle, squared, step)
+teach(exported, alive, worth)
 teach(centres, examples_noted, note, mean, from_mean)
 
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched
