@@ -19,15 +19,7 @@ from dwindle.algorithm.shrinkage import (
     mean_of,
     shrink_mean,
 )
-from dwindle.algorithm.updates import (
-    Floats,
-    check_beta,
-    inverted,
-    measure,
-    owed,
-    per_unit,
-    weight_at,
-)
+from dwindle.algorithm.updates import check_beta, measure, owed, per_unit, weight_at
 
 OFTEN = 10  # the most times seen that count in what a feature is worth
 LAST_32 = 2**32 - 1  # the bits of the clock that a cell has room for
@@ -112,12 +104,12 @@ class FTRL(NamedTuple):
         cell.z += (cell.root - before) * cell.v - rate * g
 
     def fields_of(
-        self, weight: Floats, inverse: Floats, shrinkage: Shrinkage, size: float
-    ) -> dict[str, Floats]:
-        """Return the sums, without any gradients, that these weights follow from."""
-        u = np.where(inverse > 0.0, inverted(inverse), 1.0)
-        z = mean_of(shrinkage, weight * u, 1.0, size, self.beta) * u
-        return {"z": np.where(weight == 0.0, 0.0, z)}
+        self, weight: Any, inverse: Any, root: Any, shrinkage: Shrinkage, size: float
+    ) -> dict[str, Any]:
+        """Return the sums that these weights follow from, given the squared gradients."""
+        each = np.where(inverse > 0.0, np.float64(inverse), 1.0)
+        divisor = self.beta + root * each
+        return {"root": root, "z": mean_of(shrinkage, weight / each, 1.0, size, divisor) / each}
 
     def alive(self, _cell: Any, _w: float) -> bool:
         return True
@@ -174,7 +166,7 @@ class RDA(FTRL):
         """More than `FTRL`'s: the sum of gradients alone moves a weight more slowly."""
         return 1.5
 
-    def fields_of(self, *_: Any) -> dict[str, Floats]:
+    def fields_of(self, *_: Any) -> dict[str, Any]:
         """Return nothing: a weight that no gradients made would wear off as others come."""
         return {}
 

@@ -273,6 +273,9 @@ class NoShrinkage(NamedTuple):
     def shrink(self, v: float, _owed: float, _size: float) -> float:
         return v
 
+    def mean_of(self, w: Any, _owed: float, _size: float, divisor: float) -> Any:
+        return w * divisor
+
     def acts_on(self, _v: float) -> bool:
         return False
 

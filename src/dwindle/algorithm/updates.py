@@ -5,8 +5,8 @@ of that name; else the code given here runs, which is that of `Plain`. A cell is
 record: to Numba it is a pointer, at no cost. Other optional members:
 
 * ``default_learning_rate``, 0.3 if there is none;
-* ``fields_of(weight, inverse, shrinkage, size)``: the fields, beside these two, of cells that are
-  to begin with these weights, ``size`` being how far a moment pulls;
+* ``fields_of(weight, inverse, root, shrinkage, size)``: what else is in cells that are to begin
+  with these, ``root`` being that of the squared gradients, and ``size`` how far a moment pulls;
 * ``counts_moments``: True if the clock must count moments (see `clock`);
 * ``check(shrinkage, schedule)`` raises SettingError for settings that it cannot use;
 * ``evicts_by``: what decides if a budget evicts a feature, its `worth`: the "gravity" that it would
@@ -35,6 +35,7 @@ Floats = NDArray[np.floating[Any]]
 ROUNDING = 2.0**-24  # of x in single precision: a value nearer to its mean is at its mean
 TINY = 1e-38  # the least unit
 MOST = 2**22  # values that a unit is the mean of: it is in single precision, and one more is lost
+KNOWN = 1000  # values that a unit counts for, if all that is known is the unit
 DEFAULT_LEARNING_RATE = 0.3  # docs/defaults.md measures it
 
 

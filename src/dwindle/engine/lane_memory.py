@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle.algorithm.updates import KNOWN
 from dwindle.engine import lane_kernels
 from dwindle.engine.lane_updates import LAST_32, LaneFTRL, LanePlain, LaneRDA, centring
 from dwindle.engine.table import empty_cells
-
-KNOWN = 1000  # values that a unit counts for, if all that is known is the unit
 
 Statistics = Mapping[str, NDArray[Any]]
 

@@ -17,6 +17,7 @@ from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage, Shrinkage, Truncation
 from dwindle.algorithm.updates import (
+    KNOWN,
     Adaptive,
     Update,
     centres,
@@ -42,8 +43,6 @@ from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import shown
 from dwindle.jit.compile import in_class
-
-SEEN = 1  # values that the unit of a model's feature counts for, when learning goes on
 
 
 class Learner:
@@ -362,11 +361,17 @@ class Learner:
             self.table.sweep()
 
     def statistics_of(self, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
-        """Return what is known of features beside their weights: their units, if not all are 1."""
-        if "inverse" not in (self.bias.dtype.names or ()):
+        """Return what is known of features beside their weights: their units, if not all are 1.
+
+        Of averaged gradients, the root of their squares too.
+        """
+        fields = self.bias.dtype.names or ()
+        if "inverse" not in fields:
             return {}
-        scale = inverted(self.table.cells["inverse"][self.table.places(key)])
-        return {} if (scale == 1.0).all() or not scale.any() else {"scale": scale}
+        cells = self.table.cells[self.table.places(key)]
+        found = {"root": cells["root"].astype(np.float32)} if "root" in fields else {}
+        ones = (cells["inverse"] == 1.0).all() or not cells["inverse"].any()
+        return found if ones else found | {"scale": inverted(cells["inverse"])}
 
     def moment(self) -> dict[str, Any] | None:
         """Return what goes on beside weights and statistics, if anything does, fit for JSON."""
@@ -386,27 +391,18 @@ class Learner:
         """
         state = self.state()
         cells = {name: np.zeros(len(key), each.dtype) for name, each in state["cells"].items()}
-        cells |= {"id": key}
-        cells |= self._cells_of(weight, statistics.get("scale"), self.shrinkage, self.clock.size)
-        bias = self._cells_of(np.array([intercept]), None, NoShrinkage(), 0.0)
-        of_bias = state["intercept"] | {name: field.item() for name, field in bias.items()}
-        return state | {"cells": cells, "intercept": of_bias}
-
-    def _cells_of(
-        self,
-        weight: NDArray[np.float64],
-        scale: NDArray[np.float32] | None,
-        shrinkage: Any,
-        size: float,
-    ) -> dict[str, NDArray[Any]]:
-        """Return the fields of cells of which only weights, and perhaps the units, are known."""
-        cells: dict[str, NDArray[Any]] = {"weight": weight}
-        if scale is not None and "inverse" in (self.bias.dtype.names or ()):
-            cells |= {"inverse": inverted(scale), "seen": np.full(len(weight), SEEN, np.uint32)}
+        cells |= {"id": key, "weight": weight}
+        if "inverse" in cells and "scale" in statistics:
+            unit = np.hypot(statistics["scale"], statistics.get("mean", np.float32(0)))
+            cells["inverse"] = inverted(unit)
+            cells["seen"] = np.where(unit > 0.0, KNOWN, 0)
+        bias = {"weight": intercept}
         if hasattr(self.update, "fields_of"):
-            inverse = cells.get("inverse", np.zeros(len(weight)))
-            cells |= self.update.fields_of(weight, inverse, shrinkage, size)
-        return cells
+            root = statistics.get("root", np.zeros(len(key)))
+            pulled = self.shrinkage, self.clock.size
+            cells |= self.update.fields_of(weight, cells["inverse"], root, *pulled)
+            bias |= self.update.fields_of(intercept, 1.0, 0.0, NoShrinkage(), 0.0)
+        return state | {"cells": cells, "intercept": state["intercept"] | bias}
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""
