@@ -33,6 +33,7 @@ def workplace(tmp_path_factory):
         (here / name).write_text("".join(lines))
     for name in ("ads", "monday", "tuesday"):
         dwindle("train", "train.vw", "--model", f"{name}.parquet", "--quiet", cwd=here)
+    dwindle("train", "train.vw", "--model", "path.parquet", "--path", "--quiet", cwd=here)
     return here
 
 

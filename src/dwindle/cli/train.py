@@ -68,6 +68,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     Example:
       dwindle train train.vw --model ads.parquet
       dwindle train train.vw --keep 100 --picture sizes.svg --model small.parquet
+      dwindle train train.vw --choose-by loss --tolerance 0.05 --model small.parquet
+      dwindle train train.vw --path --model path.parquet
       dwindle train train.vw --dense --model all.parquet
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle train train.vw --sigmas 0.25 --model ads.parquet

@@ -165,8 +165,8 @@ class TrainSettings(RunSettings):
     )
     path: bool = option(
         False,
-        "Keep the models of all gravities learned at once in the model file, so that --keep N of "
-        "dwindle predict and others can pick another one later.",
+        "Keep the models of all gravities learned at once in the model file: predict, evaluate, "
+        "explain and inspect pick another one with their option --keep.",
         kind=bool,
     )
     reading: ReadOptions = field(default_factory=ReadOptions)
