@@ -206,7 +206,8 @@ def _sparsified(unit: Unit, plan: Plan) -> list[dict[str, Any]]:
     """The sparsest settings within a margin of the best without gravity: figures 1 and 2."""
     split = data.split(unit.set, unit.seed, unit.what)
     loss = Squared() if data.SETS[unit.set].task == "regression" else Logistic()
-    search = Search(loss, plan.grid, folds=plan.folds, fixed=AS_IN_THE_PAPER)
+    metric = "loss" if isinstance(loss, Squared) else "accuracy"
+    search = Search(loss, plan.grid, metric, plan.folds, 0.01, fixed=AS_IN_THE_PAPER)
     settings = _completed(search.grid, split.train, loss).settings()
     scores = search.scores([split.train], settings)
     about = {"set": unit.set, "random": unit.what, "seed": unit.seed, "features": split.features}
@@ -219,9 +220,8 @@ def _sparsified(unit: Unit, plan: Plan) -> list[dict[str, Any]]:
 def _rcv1(unit: Unit, _plan: Plan) -> list[dict[str, Any]]:
     """The same for rcv1, in one pass and in several."""
     split = data.rcv1(unit.seed)
-    search = Search(
-        Logistic(), Grid(update=(unit.what,), passes=(1, 3), pass_decay=(0.5,)), folds=5
-    )
+    grid = Grid(update=(unit.what,), passes=(1, 3), pass_decay=(0.5,))
+    search = Search(Logistic(), grid, "accuracy", 5, 0.01)
     settings = completed(search.grid, [split.train], search.loss).settings()
     scores = search.scores([split.train], settings)
     about = {"seed": unit.seed, "update": unit.what, "features": split.features}

@@ -329,7 +329,7 @@ def averaged(examples, rates, slope, gravity, beta, *, proximal, l2=0.0):
 class LaneFTRL:
     """Beyond the paper: FTRL-Proximal for several gravities; ``v`` of a lane is z."""
 
-    averages, proximal, lengthens, centres = True, True, True, False
+    averages, proximal, lengthens, centres, hurries = True, True, True, False, True
 
     def __init__(self, beta=0.2, theta=math.inf):
         self.beta, self.theta = beta, theta
@@ -352,7 +352,7 @@ class LaneRDA(LaneFTRL):
 class LaneCentredFTRL(LaneFTRL):
     """Beyond the paper: `LaneFTRL` with x - m for x, m being the mean of a feature never absent."""
 
-    centres = True
+    centres, hurries = True, False
 
 
 class LaneCentredRDA(LaneRDA):
@@ -433,7 +433,8 @@ def lanes(
     the rate at every K-th step.
 
     A feature has no weight in a lane that asks for more evidence than its own: z is less than that
-    many deviations of its noise from 0. The intercept's steps are not divided by the length.
+    many deviations of its noise from 0. By noise, the intercept's steps are not divided by the
+    length.
 
     If the update centres, the features of the first example have means until they are not once in
     one; the intercept makes up for them: in predictions by x - m, and in the weights.
@@ -539,7 +540,7 @@ def lanes(
             feature.n += (slopes[best] * x) ** 2
             more = (math.sqrt(feature.n) - root) * feature.unit if update.proximal else 0.0
             scale = 1.0 if update.averages else update.divisor(feature.unit, feature.n)
-            steps = rate if name is INTERCEPT and not update.centres else pace
+            steps = rate if name is INTERCEPT and by_noise and update.hurries else pace
             feature.v = [
                 v - steps * s * x / scale + more * own
                 for v, s, own in zip(feature.v, slopes, w, strict=True)

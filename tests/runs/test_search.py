@@ -70,20 +70,54 @@ def leave_out(examples, setting, loss, folds, fold, keep=None):
     return p, np.array([y for y, _, _ in held], np.float32), len(model)
 
 
-@pytest.mark.parametrize("keep", [None, 4])
-def test_each_score_is_to_the_bit_that_of_learners_that_never_saw_the_fold(keep):
-    found = Search(Logistic(), SMALL, folds=4, keep=keep).run(batches())
+def left_out(setting, keep=None):
+    """What is measured of learners of which each never saw a fold."""
+    parts = [leave_out(CLASSES, setting, Logistic(), 4, f, keep) for f in range(4)]
+    n = [len(y) for _, y, _ in parts]
+    right = [accuracy(p, y) for p, y, _ in parts]
+    losses = [float(np.average(np.logaddexp(0, -p * y))) for p, y, _ in parts]
+    each = right, [auc(p, y) for p, y, _ in parts], losses
+    kept = np.mean([kept for _, _, kept in parts])
+    return [float(np.average(values, weights=n)) for values in each], kept, right
+
+
+def test_each_score_is_to_the_bit_that_of_learners_that_never_saw_the_fold():
+    found = Search(Logistic(), SMALL, "accuracy", folds=4, keep=4).run(batches())
     assert len(found.scores) == 2 * 2 * (1 + 3 * 2)  # gravities but 0 with two rests each
     for score in found.scores:
-        parts = [leave_out(CLASSES, score.setting, Logistic(), 4, f, keep) for f in range(4)]
-        n = [len(y) for _, y, _ in parts]
-        right = [accuracy(p, y) for p, y, _ in parts]
-        assert score.accuracy == float(np.average(right, weights=n))
-        assert score.auc == float(np.average([auc(p, y) for p, y, _ in parts], weights=n))
-        losses = [float(np.average(np.logaddexp(0, -p * y))) for p, y, _ in parts]
-        assert score.loss == pytest.approx(float(np.average(losses, weights=n)), rel=1e-12)
-        assert score.kept == np.mean([kept for _, _, kept in parts])
+        (rightly, ranked, loss), kept, right = left_out(score.setting, keep=4)
+        assert (score.accuracy, score.auc, score.kept) == (rightly, ranked, kept)
+        assert score.loss == pytest.approx(loss, rel=1e-12)
         assert score.spread == pytest.approx(np.std(right, ddof=1) / 2)
+
+
+@pytest.mark.parametrize(
+    ("update", "near"), [("plain", 1e-4), ("adaptive", 0.03), ("rda", 0.03)], ids=str
+)
+def test_gravities_in_lanes_score_about_as_learners_of_their_own(update, near):
+    grid = SMALL._replace(update=(update,), passes=(1,))
+    found = Search(Logistic(), grid, folds=4).run(batches())
+    for score in found.scores:
+        (_, ranked, loss), kept, _ = left_out(score.setting)
+        assert score.auc == pytest.approx(ranked, abs=near)
+        assert score.loss == pytest.approx(loss, rel=near)
+        assert score.kept == pytest.approx(kept, abs=1 + near * 40)
+
+
+@pytest.mark.parametrize("update", ["ftrl", "rda"])
+def test_updates_that_average_are_searched(update):
+    found = Search(Logistic(), Grid(update=(update,), passes=(1,)), folds=3).run(batches())
+    assert found.chosen.auc > 0.7
+    assert found.chosen.kept < found.dense.kept
+
+
+def test_by_default_a_sparser_model_is_hardly_worse_than_the_best():
+    found = Search(Logistic(), SMALL, folds=5).run(batches())
+    best = max(score.auc for score in found.scores)
+    assert found.metric == "auc"
+    assert found.chosen.auc >= best * (1 - 0.002)
+    enough = [score for score in found.scores if score.auc >= best * (1 - 0.002)]
+    assert found.chosen.kept == min(score.kept for score in enough)
 
 
 def test_fewer_passes_measured_on_the_way_are_as_runs_of_their_own(found):

@@ -58,11 +58,12 @@ class Metric(click.Choice[str]):
 @click.option("--folds", default=5, show_default=True, help="Number of cross-validation folds.")
 @click.option(
     "--metric", type=Metric([name.replace("_", "-") for name in goals()]),
-    help="Metric to optimise.  [default: accuracy for two classes, else loss]",
+    help="Metric to optimise.  [default: auc for two classes, accuracy for more, else loss]",
 )  # fmt: skip
 @click.option(
-    "--tolerance", metavar="SHARE", default="1%", show_default=True,
-    help="How much worse than the best model without gravity a sparser one may be.",
+    "--tolerance", metavar="SHARE",
+    help="How much worse than the best model without gravity a sparser one may be.  [default: 0.2% "
+    "of the best AUC; else 1%, or one standard error over the folds]",
 )  # fmt: skip
 @click.option(
     "--keep", type=click.IntRange(0), metavar="N",
@@ -128,8 +129,10 @@ def _settings(options: dict[str, Any]) -> Any:
     )
 
 
-def _share(text: str) -> float:
+def _share(text: str | None) -> float | None:
     """Read a share: ``1%`` is 0.01."""
+    if text is None:
+        return None
     try:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:

@@ -125,11 +125,12 @@ def _thinned(found: Any) -> Sequence[Any]:
     return sorted(distinct.values(), key=lambda score: score.kept)
 
 
-def _choice(found: Any, tolerance: str) -> Iterator[str]:
+def _choice(found: Any, tolerance: str | None) -> Iterator[str]:
     yield f"dense         {_told(found, found.dense)}: the best without gravity"
     if found.bound is not None:
         title = METRICS[found.metric].title
-        yield f"bound         {title} {_number(found.bound)}: {tolerance} worse"
+        why = "about as good as the best" if tolerance is None else f"{tolerance} worse"
+        yield f"bound         {title} {_number(found.bound)}: {why}"
     yield f"chosen        {_told(found, found.chosen)}"
 
 

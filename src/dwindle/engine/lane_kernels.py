@@ -15,6 +15,7 @@ from dwindle.engine.lane_updates import (
     add_slope,
     along,
     centring,
+    hurries,
     in_units,
     is_held,
     lane_weights,
@@ -48,7 +49,7 @@ from dwindle.jit.vectors import (
 
 teach(settle_lanes, share_of, lane_weights, step_lanes, lengthens, in_units)
 teach(pull_of, no_pull, spread_of, note_value, add_slope, is_held, absence)
-teach(centring, note_mean, along, mean_of, uncentre)
+teach(hurries, centring, note_mean, along, mean_of, uncentre)
 
 FORGET = 0.999  # by which errors are discounted at each example, to say which lane is best so far
 LARGEST = np.finfo(np.float32).max.item()
@@ -305,8 +306,10 @@ def learn(
                 beyond = truncated(s, filled(s, np.float32(span * root)))
                 s = plus(s, times(beyond, -1.0))
             steps = times(s, -rate[at] / span)
-            if constant > 0.0:  # the length is that of the other features
-                own = steps if centring(update) else times(s, -rate[at])
+            if constant > 0.0:
+                # By noise, the intercept soon knows how many are positive: what it does not know,
+                # all features learn, and would be held against those that tell nothing.
+                own = times(s, -rate[at]) if by_noise and hurries(update) else steps
                 step_lanes(update, bias[0], none, clock, bias_share, own, of_best, one)
             for k in range(begin, stop):
                 cell = cells[slots[k - begin]]

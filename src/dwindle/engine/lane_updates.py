@@ -154,6 +154,12 @@ def lengthens(update: Any) -> bool:  # noqa: ARG001
 
 
 @by_class_or_default
+def hurries(update: Any) -> bool:  # noqa: ARG001
+    """Whether the intercept's steps are not divided by the length, if the clock is the noise's."""
+    return True
+
+
+@by_class_or_default
 def note_value(update: Any, cell: Any, x: Any) -> None:  # noqa: ARG001
     """Take a value of the feature into its unit, up to `COUNTED` values."""
     size: Any = min(max(abs(x), np.float32(SMALLEST)), np.float32(LARGEST))
@@ -344,7 +350,10 @@ class Centring:
 
 
 class LaneCentredFTRL(Centring, LaneFTRL):
-    """`LaneFTRL` that centres."""
+    """`LaneFTRL` that centres, for numbers: the intercept is learned as the features are."""
+
+    def hurries(self) -> bool:
+        return False
 
 
 class LaneCentredRDA(Centring, LaneRDA):

@@ -4,8 +4,7 @@ Folds are taken in turn: example i is held out of fold i modulo k. What is learn
 order of the data, so that each fold is trained as ``dwindle train`` would train on it.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ class Folds:
             yield batch._replace(importance=importance)
 
     def predicted(
-        self, model: Any, fold: int
+        self, predict: Callable[[Batch], NDArray[np.float64]], fold: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
         """Return predictions, labels and weights of what is held out."""
         parts = []
@@ -40,7 +39,7 @@ class Folds:
             held = np.arange(first, first + batch.n_examples) % self.n == fold
             held &= batch.importances() > 0
             some = batch.only(held)
-            parts.append((model.predict(some), some.label, some.importances()))
+            parts.append((predict(some), some.label, some.importances()))
         p, label, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
         if not len(p):
             raise DataError(f"fold {fold} has no labelled examples: take fewer folds")

@@ -1,19 +1,25 @@
 """Settings measured on the folds of a cross-validation.
 
-Whatever is measured is the model that ``dwindle train`` would write. A run with few passes is the
-beginning of one with more, so it is measured on the way and not made again.
+A run with few passes is the beginning of one with more, so it is measured on the way and not made
+again. Where they can be, gravities are learned in the lanes of one run: their learning rates then
+come from the lane that is best so far, which is near enough to choose by. Else, whatever is
+measured is the model that ``dwindle train`` would write.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dwindle._base.errors import DivergedError
 from dwindle._base.threads import unordered_map
+from dwindle.algorithm.dual_averaging import RDA
 from dwindle.algorithm.settings import LearnerSettings
+from dwindle.algorithm.shrinkage import MOST_LANES, Gravities, Truncation
+from dwindle.algorithm.updates import Adaptive, Plain
+from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch
@@ -26,6 +32,8 @@ from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.tune.folds import Folds
 from dwindle.runs.tune.grid import Setting
 from dwindle.runs.tune.scores import Score
+
+Result = dict[str, float] | None  # None: the run diverged
 
 
 class Measured(NamedTuple):
@@ -65,7 +73,7 @@ class Measuring:
 
     def measure(self, settings: Iterable[Setting]) -> list[Score]:
         """Measure those of the settings that were not measured yet; returns all scores."""
-        runs = _runs(setting for setting in settings if setting not in self._found)
+        runs = self._runs(setting for setting in settings if setting not in self._found)
         results: dict[str, list[Any]] = {name: [] for name in runs}
         waiting: list[tuple[str, int]] = []
         for name, fold in itertools.product(runs, range(self._folds.n)):
@@ -89,6 +97,23 @@ class Measuring:
             self._found[setting] = self._found.pop(setting)
         return self.scores
 
+    def _runs(self, settings: Iterable[Setting]) -> dict[str, list[Setting]]:
+        """Group settings that one run can measure, by its name.
+
+        They differ in passes and cooldown, and in gravity if there can be lanes. Those without
+        gravity have no cooldown, and are lanes of their own moments.
+        """
+        what, runs = self.what, dict[Setting, list[Setting]]()
+        for setting in dict.fromkeys(settings):
+            kind = setting._replace(passes=1, cooldown=0)
+            alike = kind._replace(gravity=0.0)
+            lanes = what.keep is None and _can_be_lanes(
+                alike.learners(what.loss, what.fixed, what.classes)
+            )
+            runs.setdefault(alike if lanes else kind, []).append(setting)
+        parts = itertools.chain.from_iterable(map(_parts, runs.values()))
+        return {_name(run): run for run in parts}
+
     def _add(self, runs: Any, results: Any, name: str, fold: int, result: Any) -> None:
         """Take the result of a run; when all folds are there, its settings have their scores."""
         results[name].append((fold, result))
@@ -102,11 +127,27 @@ class Measuring:
         if self._observer.should_stop():
             raise Stopped
 
-    def _try(self, run: Sequence[Setting], fold: int) -> list[dict[str, float] | None]:
-        """Train on a fold; measure each setting of the run, which differ in passes and cooldown."""
-        what = self.what
+    def _try(self, run: Sequence[Setting], fold: int) -> list[Result]:
+        """Train on a fold; measure each setting of the run, which differ in moment and gravity."""
+        gravities = sorted({setting.gravity for setting in run})
+        try:
+            return self._made_in_lanes(run, gravities, fold)
+        except DivergedError:
+            if len(gravities) == 1:
+                return [None] * len(run)
+        found: dict[Setting, Result] = {}
+        for gravity in gravities:
+            alone = [setting for setting in run if setting.gravity == gravity]
+            found |= zip(alone, self._try(alone, fold), strict=True)
+        return [found[setting] for setting in run]
+
+    def _made_in_lanes(
+        self, run: Sequence[Setting], gravities: Sequence[float], fold: int
+    ) -> list[Result]:
+        what, found = self.what, dict.fromkeys(run)
         learner = run[0].learners(what.loss, what.fixed, what.classes)
-        found: dict[Setting, dict[str, float] | None] = dict.fromkeys(run)  # None: it diverged
+        if len(gravities) > 1:
+            learner = _in_lanes(learner, gravities)
 
         def learn(batch: Batch) -> None:
             self._check()
@@ -115,25 +156,39 @@ class Measuring:
         loop = passes(lambda _: self._folds.learned(fold), learn, learner.next_pass, run[-1].passes)
         try:
             for number in loop:
-                for setting in run:
-                    if setting.passes == number:
-                        with learner.after_cooldown(setting.cooldown) as cooled:
-                            found[setting] = self._held(cooled, fold)
+                for moment, settings in itertools.groupby(run, _moment):
+                    if moment[0] == number:
+                        with learner.after_cooldown(moment[1]) as cooled:
+                            held = self._held(cooled, fold)
+                        for setting in settings:
+                            found[setting] = held[gravities.index(setting.gravity)]
         except DivergedError:
-            pass
+            if len(gravities) > 1:
+                raise
         return list(found.values())
 
-    def _held(self, learner: Learner | OneVsRest, fold: int) -> dict[str, float]:
-        """Measure on what the fold holds out: every metric, its weight and the features kept."""
-        # A model cut to its heaviest features is another model; uncut, it is the learner.
-        model = learner if self.what.keep is None else model_of(learner, keep=self.what.keep)
-        p, label, weight = self._folds.predicted(model, fold)
+    def _held(self, learner: Learner | OneVsRest, fold: int) -> list[Result]:
+        """Measure each lane on what the fold holds out: metrics, its weight and features kept."""
+        if isinstance(learner, LaneLearner):
+            columns, label, weight = self._folds.predicted(learner.predict_lanes, fold)
+            kept, predictions = learner.kept().tolist(), list(columns.T)
+        else:
+            # A model cut to its heaviest features is another model; uncut, it is the learner.
+            model = learner if self.what.keep is None else model_of(learner, keep=self.what.keep)
+            p, label, weight = self._folds.predicted(model.predict, fold)
+            kept, predictions = [len(model)], [p]
+        return [
+            self._measured(np.ascontiguousarray(p), label, weight) | {"kept": float(n)}
+            for p, n in zip(predictions, kept, strict=True)
+        ]
+
+    def _measured(self, p: Any, label: Any, weight: Any) -> dict[str, float]:
         if not np.isfinite(p).all():
             raise DivergedError("a prediction is not finite")
         measured = self._evaluated(p, label, weight)
         if not np.isfinite(measured["loss"]):
             raise DivergedError("the loss is not finite")
-        return measured | {"weight": float(weight.sum()), "kept": float(len(model))}
+        return measured | {"weight": float(weight.sum())}
 
     def _evaluated(self, p: Any, label: Any, weight: Any) -> dict[str, float]:
         """Compute every metric of predictions."""
@@ -160,15 +215,30 @@ class Measuring:
         return Score(setting, means, float(kept), float(error))
 
 
-def _runs(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
-    """Group settings that differ only in passes and cooldown into one run, by its name.
+def _parts(settings: Sequence[Setting]) -> Iterator[list[Setting]]:
+    """Divide settings into runs of no more gravities than there can be lanes, each in order."""
+    gravities = sorted({setting.gravity for setting in settings})
+    for first in range(0, len(gravities), MOST_LANES):
+        some = gravities[first : first + MOST_LANES]
+        part = [setting for setting in settings if setting.gravity in some]
+        yield sorted(part, key=lambda each: (_moment(each), each.gravity))
 
-    The name says all moments, so that a journal gives back what was measured at these and no other.
-    """
-    runs: dict[Setting, list[Setting]] = {}
-    for setting in dict.fromkeys(settings):
-        runs.setdefault(setting._replace(passes=1, cooldown=0), []).append(setting)
-    return {_name(run): run for run in (sorted(each, key=_moment) for each in runs.values())}
+
+def _in_lanes(one: Any, gravities: Sequence[float]) -> LaneLearner:
+    """Make a learner of these gravities at once, else like this one."""
+    settings = {k: v for k, v in one.arguments().items() if k != "shrinkage"}
+    kept = {name: getattr(one.shrinkage, name) for name in ("threshold", "truncate_every")}
+    return LaneLearner(shrinkage=Gravities(tuple(gravities), **kept), **settings)
+
+
+def _can_be_lanes(learner: Learner | OneVsRest) -> bool:
+    """Whether the gravities of such learners can be learned at once."""
+    return (
+        isinstance(learner, Learner)
+        and type(learner.update) in {Adaptive, Plain, RDA}
+        and type(learner.shrinkage) is Truncation
+        and learner.max_live is None
+    )
 
 
 def _moment(setting: Setting) -> tuple[int, int]:
@@ -176,9 +246,12 @@ def _moment(setting: Setting) -> tuple[int, int]:
 
 
 def _name(run: Sequence[Setting]) -> str:
+    """Name a run by all that it measures, so that a journal gives back that and nothing else."""
     said = run[0]._asdict()
-    del said["passes"], said["cooldown"]
-    moments = (f"passes {passes} cooldown {cooldown}" for passes, cooldown in map(_moment, run))
+    del said["passes"], said["cooldown"], said["gravity"]
+    moments = (
+        f"passes {each.passes} cooldown {each.cooldown} gravity {each.gravity}" for each in run
+    )
     return " ".join([*(f"{field} {value}" for field, value in said.items()), *moments])
 
 

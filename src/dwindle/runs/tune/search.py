@@ -26,15 +26,16 @@ from dwindle.runs.tune.scores import Found, Score, good
 class Search:
     """A search for the best setting without shrinkage, then for the sparsest about as good.
 
-    That is: whose metric is worse by no more than ``tolerance``, as a share of it. With ``keep``,
-    what is measured is the model's so many heaviest features, and the best is chosen.
+    That is: whose metric is worse by no more than ``tolerance``, as a share of it. If it is None,
+    that is 0.2 % of an AUC; else 1 % or, if it is more, one standard error over the folds. With
+    ``keep``, what is measured is the model's so many heaviest features, and the best is chosen.
     """
 
     loss: Any
     grid: Grid = Grid()  # noqa: RUF009  (NamedTuples are immutable)
-    metric: str | None = None  # accuracy if labels are of two classes, else the loss
+    metric: str | None = None  # see `measure`
     folds: int = 5
-    tolerance: float = 0.01
+    tolerance: float | None = None
     keep: int | None = None
     fixed: LearnerSettings | None = None  # settings that are not varied
     classes: int = 0  # more than two are learned one against the rest
@@ -43,7 +44,7 @@ class Search:
         """Refuse what no search could use."""
         if self.folds < 2:
             raise SettingError(f"folds must be 2 or more, got {self.folds}")
-        if not 0 <= self.tolerance < 1:
+        if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise SettingError(
                 f"tolerance must be 0 or more and below 1, got {self.tolerance} (1% is 0.01)"
             )
@@ -123,8 +124,19 @@ class Search:
 
     @property
     def measure(self) -> str:
-        """Name of the metric."""
-        return self.metric or ("accuracy" if self._ranks else "loss")
+        """The metric: by default the AUC of two classes, the accuracy of more, or the loss."""
+        if self.metric is not None:
+            return self.metric
+        return ("auc" if self.classes <= 2 else "accuracy") if self._ranks else "loss"
+
+    def _slack(self, best: Score) -> float:
+        """Return by how much the metric may be worse than the best."""
+        value = abs(good(best, self.measure))
+        if self.tolerance is not None:
+            return self.tolerance * value
+        if self.measure == "auc":
+            return 0.002 * value
+        return max(0.01 * value, 0.0 if math.isnan(best.spread) else best.spread)
 
     def choose(self, scores: list[Score]) -> Found:
         """Choose the best without shrinkage, and the sparsest that is about as good."""
@@ -141,7 +153,9 @@ class Search:
         if self.keep is not None:
             chosen = max(scores, key=lambda each: (good(each, metric), -each.kept))
             return Found(metric, dense, chosen, None, scores, classes=self.classes)
-        least = good(dense, metric) - self.tolerance * abs(good(dense, metric))
+        best = max(scores, key=lambda each: good(each, metric))
+        best = best if self.tolerance is None else dense
+        least = good(best, metric) - self._slack(best)
         enough = [each for each in scores if good(each, metric) >= least]
         chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
         bound = METRICS[metric].better * least

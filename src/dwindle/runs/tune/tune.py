@@ -47,9 +47,9 @@ class TuneSettings:
 
     grid: Grid = field(default_factory=Grid)
     fixed: LearnerSettings = field(default_factory=LearnerSettings)  # what the grid does not vary
-    metric: str | None = None  # accuracy if labels are of two classes, else the loss
+    metric: str | None = None  # the AUC of two classes, the accuracy of more, or the loss
     folds: int = 5
-    tolerance: float = 0.01
+    tolerance: float | None = None  # see `Search`
     keep: int | None = None
     skip_bad: bool = False
     reading: ReadOptions = field(default_factory=ReadOptions)
