@@ -101,7 +101,7 @@ def test_gravities_in_lanes_score_about_as_learners_of_their_own(update, near):
         (_, ranked, loss), kept, _ = left_out(score.setting)
         assert score.auc == pytest.approx(ranked, abs=near)
         assert score.loss == pytest.approx(loss, rel=near)
-        assert score.kept == pytest.approx(kept, abs=1 + near * 40)
+        assert score.kept == pytest.approx(kept, abs=1 if near < 0.01 else 10)
 
 
 @pytest.mark.parametrize("update", ["ftrl", "rda"])
