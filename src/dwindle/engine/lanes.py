@@ -1,87 +1,33 @@
 """A learner of several gravities at once: a whole path of models, of which one is chosen."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.dispatch import exact, require
-from dwindle._base.errors import SettingError
+from dwindle._base.dispatch import exact
+from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
-from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
+from dwindle.algorithm.dual_averaging import RDA
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import AUTOMATIC, MOST_LANES, Sigmas, check_shrinkage
-from dwindle.algorithm.updates import (
-    Adaptive,
-    Plain,
-    Update,
-    check_beta,
-    check_max_live,
-    default_learning_rate,
-)
-from dwindle.engine import kernels, lane_kernels
+from dwindle.algorithm.shrinkage import AUTOMATIC, Sigmas
+from dwindle.algorithm.updates import Update, default_learning_rate
+from dwindle.engine import lane_kernels
 from dwindle.engine.label_scale import LabelScale
 from dwindle.engine.lane_memory import Moment, cells_with, statistics_of
 from dwindle.engine.lane_scores import Choice, Lane, LaneScores
-from dwindle.engine.lane_updates import (
-    LANES,
-    LaneAdaptive,
-    LaneCentredFTRL,
-    LaneCentredRDA,
-    LaneFTRL,
-    LanePlain,
-    LaneRDA,
-    LaneUpdate,
-    SweepView,
-    centring,
-    lane_record,
-)
+from dwindle.engine.lane_settings import check_lanes, in_lanes
+from dwindle.engine.lane_time import LaneTime
+from dwindle.engine.lane_updates import LaneFTRL, SweepView, centring, lane_record
 from dwindle.engine.learner import Learner, base_of
 from dwindle.engine.learner_state import arguments_in, fields_of
 from dwindle.engine.table import Table, empty_cells
-from dwindle.engine.validation import check_loss
 from dwindle.features.batch import Batch, Features
 
 FORGETS = 2**20  # cells of a table from which on features that no gravity holds may be forgotten
-_IN_LANES: dict[type, type[LaneUpdate]] = {
-    FTRL: LaneFTRL,
-    RDA: LaneRDA,
-    CentredFTRL: LaneCentredFTRL,
-    CentredRDA: LaneCentredRDA,
-    Adaptive: LaneAdaptive,
-    Plain: LanePlain,
-}
-_CALLERS = lane_kernels.learn.function, kernels.values.function
-
-
-class LaneTime(NamedTuple):
-    """The time as a table of lanes takes it: the number of steps, and the pull of a gravity of 1.
-
-    That is the noise's, which is in the ``state`` of the kernels, if it is ``by_noise``.
-    """
-
-    clock: Clock
-    state: NDArray[np.float64]
-    by_noise: bool
-
-    @property
-    def n_steps(self) -> int:
-        """The number of steps taken so far."""
-        return self.clock.n_steps
-
-    @property
-    def now(self) -> float:
-        """The same, by which absence is measured."""
-        return float(self.clock.n_steps)
-
-    @property
-    def size(self) -> float:
-        """How far a gravity of 1 has pulled."""
-        return self.state.item(lane_kernels.CLOCK) if self.by_noise else self.clock.now
 
 
 class LaneLearner(Learner):
@@ -115,16 +61,11 @@ class LaneLearner(Learner):
         rate = default_learning_rate(update) if learning_rate is None else learning_rate
         self.schedule: Schedule = exact(Schedule.of(rate))
         self.schedule.check()
-        _check_gravities(shrinkage)
-        self.shrinkage, self.update = exact(shrinkage), exact(update)
-        self._lane_update = _in_lanes(self.update, self.shrinkage)
+        self._lane_update = in_lanes(update, shrinkage)
         self._averages = isinstance(self._lane_update, LaneFTRL)  # nothing wears off
-        if centring(self._lane_update) and (normalize or not intercept):
-            raise SettingError(f"{self.update} needs an intercept, and no normalize")
-        require({"loss": loss, "update": self._lane_update}, *_CALLERS, methods_too=True)
-        check_loss(loss, scale_labels=scale_labels)
-        check_max_live(max_live)
-        choice.check(loss)
+        about = {"intercept": intercept, "normalize": normalize, "scale_labels": scale_labels}
+        check_lanes(loss, self._lane_update, choice, max_live, **about)
+        self.shrinkage, self.update = exact(shrinkage), exact(update)
         self.loss, self.choice = exact(loss), choice
         self.n_lanes = len(self.shrinkage.values)
         self.has_intercept, self.normalize, self.max_live = intercept, normalize, max_live
@@ -460,19 +401,11 @@ class LaneLearner(Learner):
 
         `FTRL` and `RDA` have nothing to wear off: their weights follow from sums.
         """
-        before = self.n_steps
-        super().cooldown(n_steps)
-        if self.shrinkage.by_noise and not self._averages and before:
-            state, after = self._state, self.n_steps
-            state[lane_kernels.NOISE] *= after / before
-            root = math.sqrt(state[lane_kernels.NOISE])
-            rate = self.clock.rate.item(self.clock.at)
-            state[lane_kernels.WAITING] += rate * (root - state[lane_kernels.ROOT])
-            state[lane_kernels.ROOT] = root
-            every = self.shrinkage.truncate_every
-            if after // every > before // every:
-                state[lane_kernels.CLOCK] += state[lane_kernels.WAITING]
-                state[lane_kernels.WAITING] = 0.0
+        with Held():
+            before = self.n_steps
+            super().cooldown(n_steps)
+            if self.shrinkage.by_noise and not self._averages:
+                self._time.rest_since(before)
 
     @contextmanager
     def after_cooldown(self, n_steps: int) -> Iterator[Learner]:
@@ -501,29 +434,3 @@ def _kind(settings: Mapping[str, Any]) -> type[Learner]:
 
 def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
     return arguments_in(settings) | {"choice": Choice(**settings["choice"])}
-
-
-def _check_gravities(shrinkage: Any) -> None:
-    if not isinstance(shrinkage, Sigmas):
-        raise SettingError(
-            f"several gravities at once need the shrinkage Sigmas or Gravities, not {shrinkage}"
-        )
-    check_shrinkage(shrinkage)
-
-
-def _in_lanes(update: Any, shrinkage: Sigmas) -> Any:
-    """Return the update that does the same in lanes, as many as registers are made for."""
-    kind = _IN_LANES.get(type(update))
-    if kind is None:
-        raise SettingError(
-            f"several gravities at once need the update FTRL, RDA, Adaptive or Plain, not {update}"
-        )
-    if hasattr(update, "beta"):
-        check_beta(update.beta)
-    averages = issubclass(kind, LaneFTRL)
-    if averages and shrinkage.threshold != math.inf:
-        raise SettingError(f"{type(update).__name__} has no threshold, got {shrinkage}")
-    if any(shrinkage.evidence) and not averages:
-        raise SettingError(f"evidence needs the update RDA or FTRL, not {update}")
-    width = LANES if len(shrinkage.values) <= LANES else MOST_LANES
-    return exact(kind(width, getattr(update, "beta", 1.0), shrinkage.threshold))
