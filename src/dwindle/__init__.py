@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import (
         ElasticNet,
+        Gravities,
         NoShrinkage,
         Rounding,
+        Sigmas,
         Subgradient,
         Truncation,
     )
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from dwindle.data.options import ReadOptions
     from dwindle.data.stream import read
     from dwindle.engine.explain import Explanation
+    from dwindle.engine.lane_scores import Choice, Lane
+    from dwindle.engine.lanes import LaneLearner  # likewise
     from dwindle.engine.learner import Learner  # from model.checkpoint it can save and load
     from dwindle.estimators.classifier import TruncatedGradientClassifier
     from dwindle.estimators.loading import load
@@ -59,18 +63,22 @@ _HOMES = {
         *("ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson", "Quantile", "Squared"),
     ),
     "algorithm.schedules": ("Schedule",),
-    "algorithm.shrinkage": ("ElasticNet", "NoShrinkage", "Rounding", "Subgradient", "Truncation"),
+    "algorithm.shrinkage": (
+        *("ElasticNet", "Gravities", "NoShrinkage", "Rounding", "Sigmas", "Subgradient"),
+        "Truncation",
+    ),
     "algorithm.updates": ("Adaptive", "Averaged", "Centred", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
     "data.frames": ("batch_of",),
     "data.options": ("ReadOptions",),
     "data.stream": ("read",),
     "engine.explain": ("Explanation",),
+    "engine.lane_scores": ("Choice", "Lane"),
     "estimators.classifier": ("TruncatedGradientClassifier",),
     "estimators.loading": ("load",),
     "estimators.regressor": ("TruncatedGradientRegressor",),
     "features.batch": ("Batch",),
-    "model.checkpoint": ("Learner",),
+    "model.checkpoint": ("LaneLearner", "Learner"),
     "model.merge": ("merge",),
     "model.model": ("Model",),
     "model.path": ("Path",),
@@ -95,14 +103,18 @@ __all__ = [
     "Batch",
     "Centred",
     "Certificate",
+    "Choice",
     "ClippedSquared",
     "DataError",
     "DivergedError",
     "ElasticNet",
     "Explanation",
+    "Gravities",
     "Grid",
     "Hinge",
     "Huber",
+    "Lane",
+    "LaneLearner",
     "Learner",
     "Logistic",
     "Model",
@@ -116,6 +128,7 @@ __all__ = [
     "Rounding",
     "Schedule",
     "SettingError",
+    "Sigmas",
     "Squared",
     "Stopped",
     "Subgradient",

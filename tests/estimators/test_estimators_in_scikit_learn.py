@@ -66,7 +66,7 @@ def test_none_of_scikit_learn_s_checks_is_skipped():
         "from dwindle import TruncatedGradientClassifier as C, TruncatedGradientRegressor as R\n"
         "from sklearn.utils.estimator_checks import check_estimator\n"
         f"expected = {EXPECTED}\n"
-        "for model in (C(), R()):\n"
+        "for model in (C(), R(), C(gravity='auto'), R(gravity='auto')):\n"
         "    for done in check_estimator(model, on_skip=None, expected_failed_checks=expected):\n"
         "        print(done['status'], done['check_name'])\n"
     )

@@ -33,8 +33,9 @@ CHECKS = [(kind, check) for kind in BOTH for check in checks.yield_checks(kind()
 @pytest.mark.parametrize(
     ("kind", "check"), CHECKS, ids=[f"{k.__name__}-{c.__name__}" for k, c in CHECKS]
 )
-def test_every_check_that_river_has_for_an_estimator_passes(kind, check):
-    check(kind(gravity=1e-4).clone())
+@pytest.mark.parametrize("gravity", [1e-4, "auto"])
+def test_every_check_that_river_has_for_an_estimator_passes(kind, check, gravity):
+    check(kind(gravity=gravity).clone())
 
 
 def test_a_pipeline_is_evaluated():
@@ -42,6 +43,20 @@ def test_a_pipeline_is_evaluated():
     metric = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.ROCAUC())
     assert metric.get() > 0.95
     assert 0 < len(model["TruncatedGradientClassifier"].learner) < 10
+
+
+def test_gravity_is_found_while_learning():
+    model = TruncatedGradientClassifier(gravity="auto")
+    rng = np.random.default_rng(0)
+    for _ in range(600):
+        x = {f"x{j}": rng.normal() for j in range(10)}
+        model.learn_one(x, y=x["x0"] - x["x1"] > 0.3 * rng.normal())
+    assert {"x0", "x1"} <= {*model.learner.weights()}
+    assert len(model.learner) < 6
+    assert len(model.learner.frontier()) == 8
+    assert model.predict_one({"x0": 1.0})
+    assert model.predict_proba_one({"x1": 1.0})[True] < 0.5
+    assert model.clone().gravity == "auto"
 
 
 def test_a_pipeline_of_words_learns():

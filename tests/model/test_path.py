@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dwindle import Batch, DataError, Model, Path, SettingError, Squared
+from dwindle import Batch, DataError, LaneLearner, Learner, Model, Path, SettingError, Squared
 from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.shrinkage import Sigmas
 from dwindle.algorithm.updates import Adaptive
-from dwindle.engine.lanes import LaneLearner
-from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels, states_of
 from dwindle.model.loading import load_model
@@ -144,6 +142,14 @@ def test_with_its_state_learning_goes_on_to_the_bit(tmp_path):
     again.learn(rest)
     assert again.weights() == learner.weights()
     assert again.frontier() == learner.frontier()
+
+
+def test_a_learner_of_lanes_is_saved_and_pickled_as_any_other(learner, tmp_path):
+    learner.save(tmp_path / "c")
+    for again in (Learner.load(tmp_path / "c"), pickle.loads(pickle.dumps(learner))):
+        assert isinstance(again, LaneLearner)
+        assert again.frontier() == learner.frontier()
+        assert again.weights() == learner.weights()
 
 
 def test_a_path_survives_a_pickle(path):

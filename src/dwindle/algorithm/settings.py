@@ -325,6 +325,8 @@ def _numbers(given: dict[str, Any]) -> dict[str, Any]:
 def settings_of(ingredients: Ingredients) -> dict[str, Any]:
     """Name the settings that build these ingredients: the inverse of `LearnerSettings.ingredients`.
 
+    The update is left out if it is the one that the others would choose.
+
     >>> settings_of(Ingredients(Quantile(0.9), Rounding(0.1), Plain(), Schedule(0.3, 0.5)))
     {'loss': 'quantile', 'tau': 0.9, 'shrinkage': 'rounding', 'threshold': 0.1, \
 'update': 'plain', 'power_t': 0.5}
@@ -337,7 +339,11 @@ def settings_of(ingredients: Ingredients) -> dict[str, Any]:
         schedule["learning_rate"] = None
     if schedule["pass_decay"] == 1.0:
         schedule["pass_decay"] = None
-    return found | {k: v for k, v in schedule.items() if v != default_of(LearnerSettings, k)}
+    found |= {k: v for k, v in schedule.items() if v != default_of(LearnerSettings, k)}
+    others = LearnerSettings(**{k: v for k, v in found.items() if k != "update"})
+    if others._chosen("update") == found["update"]:  # noqa: SLF001  (of this module)
+        del found["update"]
+    return found
 
 
 def _named(family: str, ingredient: Any) -> dict[str, Any]:

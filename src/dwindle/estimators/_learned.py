@@ -217,7 +217,7 @@ class HasLearned(HasColumns):
         """Return the model of each class, or the only one, its features by name."""
         kept, metadata, learner = self._kept, self._metadata(), self._fitted
         models = [
-            replace(each, metadata=metadata)
+            replace(each, metadata=each.metadata | metadata)
             if isinstance(each, Model)
             else Model.of(each, metadata)
             for each in members_of(kept)

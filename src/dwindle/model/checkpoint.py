@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dwindle._base.errors import DataError
-from dwindle.engine.lanes import learner_from
+from dwindle.engine.lanes import LaneLearner, learner_from
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.names import Text
@@ -82,12 +82,13 @@ def _load(path: str | os.PathLike[str]) -> Learner:
     return learner
 
 
-def _unfinished() -> Learner:
-    return Learner.__new__(Learner)
+def _unfinished(kind: type[Learner] = Learner) -> Learner:
+    return kind.__new__(kind)
 
 
-# The engine knows nothing of files, so a learner gets these two methods here. `dwindle.Learner` is
-# taken from this module, and a pickled learner refers to it, so that both always have them.
+# The engine knows nothing of files, so a learner gets these two methods here. `dwindle.Learner` and
+# `LaneLearner` are taken from this module, and a pickled one refers to it, so that all have them.
 Learner.save = _save
 Learner.load = staticmethod(_load)
-copyreg.pickle(Learner, lambda learner: (_unfinished, (), learner.__getstate__()))
+for _kind in (Learner, LaneLearner):
+    copyreg.pickle(_kind, lambda each: (_unfinished, (type(each),), each.__getstate__()))
