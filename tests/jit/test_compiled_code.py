@@ -42,9 +42,9 @@ def edit(file, old, new):
 
 
 COMPILED = """
-    from dwindle.engine import kernels, learn_one as one
+    from dwindle.engine import kernels, lane_kernels, lane_scores, learn_one as one
     from dwindle.jit.compile import Kernel
-    known = vars(kernels) | vars(one)
+    known = vars(lane_kernels) | vars(lane_scores) | vars(one) | vars(kernels)
     loops = [k for k in known.values() if isinstance(k, Kernel)]
     stats = [d.stats for k in loops for d in k.compiled()]
     print(sum(sum(s.cache_misses.values()) for s in stats),
@@ -63,9 +63,10 @@ def test_importing_dwindle_imports_no_numba(tmp_path):
 def test_a_second_process_compiles_nothing(tmp_path):
     code = """
         from dwindle import *
-        learner = Learner(Hinge(), Truncation(1e-3), Adaptive(), 0.1)
-        learner.learn_one({"a": 1}, 1), learner.predict_one({"a": 1}), learner.sweep()
-        learner.weights()
+        from dwindle.engine.lanes import LaneLearner
+        for learner in (Learner(Hinge(), Truncation(1e-3), Adaptive(), 0.1), LaneLearner(Hinge())):
+            learner.learn_one({"a": 1}, 1), learner.predict_one({"a": 1}), learner.sweep()
+            learner.weights()
     """
     code = textwrap.dedent(code) + textwrap.dedent(COMPILED)
     misses, _ = map(int, run(code, cache=tmp_path).split())
@@ -94,7 +95,10 @@ WATCHED = """
     import sys
     from own import Half
     from dwindle import *
+    from dwindle.algorithm.dual_averaging import CentredFTRL
+    from dwindle.algorithm.shrinkage import Sigmas
     from dwindle.datasets.ads import Ads
+    from dwindle.engine.lanes import LaneLearner
     from dwindle.jit import compile as jit
 
     missed, n_reached = set(), {}
@@ -123,6 +127,9 @@ WATCHED = """
     for update in (Adaptive(), FTRL(), RDA()):
         learner = Learner(Logistic(), Truncation(0.01), update, max_live=8)
         learner.learn(examples), learner.predict(examples)
+    for update in (RDA(), CentredFTRL(), Adaptive(), Plain()):
+        learner = LaneLearner(Logistic(), Sigmas(), update, max_live=8)
+        learner.learn(examples), learner.predict(examples), learner.sweep(), learner.frontier()
     learner = Learner()
     for batch in Ads(1).batches(3):
         learner.learn(batch)
