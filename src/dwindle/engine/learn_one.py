@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64, intc, intp, typeof, types
 
+from dwindle._base.dispatch import by_class
 from dwindle._base.system import has_known_object_layout
 from dwindle._base.text import EQUALS
 from dwindle.engine import cardinality, kernels
@@ -28,7 +29,7 @@ from dwindle.engine.label_scale import (
     with_label,
 )
 from dwindle.features.xxh64 import key_in_memory
-from dwindle.jit.compile import Kernel, helper, in_class, kernel
+from dwindle.jit.compile import Kernel, helper, in_class, kernel, teach
 from dwindle.jit.interpreted import JIT
 from dwindle.jit.intrinsics import byte, double, prefetch, word
 from dwindle.jit.packed_args import PackedType, pack, unpack
@@ -82,20 +83,58 @@ class Workspace(NamedTuple):
     register: Any  # of the counter of distinct features
     moments: Any  # of the labels, see `label_scale`
     centred: bool
+    parts: Any  # of the learner, as `Parts`
+    ints: Any
+    joined: Any
+    kinds: Any
+    hashes: Any
+    x: Any
+    shares: Any
+    places: Any
+    floats: Any
+    prediction: Any
+
+
+@by_class
+def learn_example(parts: Any, work: Any, n: int) -> Any:
+    """Learn from the n features in the workspace; return as `kernels.learn` does."""
+
+
+@by_class
+def predict_example(parts: Any, work: Any, n: int) -> Any:
+    """Predict for the n features in the workspace."""
+
+
+class Parts(NamedTuple):
+    """What a learner is made of beside its table and clock."""
+
     bias: Any
     constant: float
     normalize: bool
     loss: Any
     shrinkage: Any
     update: Any
-    ints: Any
-    joined: Any
-    kinds: Any
-    hashes: Any
-    x: Any
-    places: Any
-    floats: Any
-    prediction: Any
+
+    def learn_example(self, work: Any, n: int) -> Any:
+        return _learn(
+            0, work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[LABEL:IMPORTANCE],
+            work.floats[IMPORTANCE:BASE], work.floats[BASE:], work.n_steps, work.position[0],
+            work.rate, work.pulled, work.size, work.cells, work.capacity - work.counts[0],
+            self.bias, self.constant, self.normalize, self.loss, self.shrinkage, self.update,
+            work.hashes[SLOT], work.places[FRESH], work.prediction,
+        )  # fmt: skip
+
+    def predict_example(self, work: Any, n: int) -> Any:
+        at = work.position[0]
+        _predict(
+            work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[BASE:], work.pulled[at],
+            work.size, work.n_steps + at, work.cells, self.bias, self.constant, self.normalize,
+            self.shrinkage, self.update, work.prediction,
+        )  # fmt: skip
+        return work.prediction[0]
+
+
+teach(learn_example, predict_example)
 
 
 class Packed(NamedTuple):
@@ -199,7 +238,7 @@ def _own_unit(moments: Any, p: float) -> float:
 
 @kernel(nogil=False)
 def learn_one(features: int, label: float, importance: float, packed: Any) -> tuple[int, float]:
-    """Run `kernels.learn` on the dict at an address; return the outcome and the prediction.
+    """Learn from the dict at an address; return the outcome and the prediction.
 
     The clock's position and the table's counts are changed in the workspace, so nothing is lost if
     an interrupt follows the call. Names of new features go to ``pending``, their keys also to
@@ -221,12 +260,7 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
     floats[LABEL], floats[IMPORTANCE] = label, importance
     moments = _standardize(floats, work.moments, work.centred)
     at, used = work.position[0], work.counts[0]
-    done, then, n_fresh = _learn(
-        0, work.ints[START:], hashes[KEY][:n], work.x, floats[LABEL:IMPORTANCE],
-        floats[IMPORTANCE:BASE], floats[BASE:], work.n_steps, at, work.rate, work.pulled, work.size,
-        work.cells, work.capacity - used, work.bias, work.constant, work.normalize, work.loss,
-        work.shrinkage, work.update, hashes[SLOT], places[FRESH], work.prediction,
-    )  # fmt: skip
+    done, then, n_fresh = learn_example(work.parts, work, n)
     if done == 0 and then == at:
         return NO_ROOM, float(n)
     for f in range(n_fresh):
@@ -254,18 +288,12 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
 
 @kernel(nogil=False)
 def predict_one(features: int, packed: Any) -> tuple[bool, float]:
-    """Run `kernels.predict` on the dict at an address; return if it is usual, and the score."""
+    """Predict for the dict at an address; return if it is usual, and the score."""
     work = unpack(packed)
     n = _read(features, work)
     if n < 0:
         return False, 0.0
-    at = work.position[0]
-    _predict(
-        work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[BASE:], work.pulled[at],
-        work.size, work.n_steps + at, work.cells, work.bias, work.constant, work.normalize,
-        work.shrinkage, work.update, work.prediction,
-    )  # fmt: skip
-    return True, _own_unit(work.moments, work.prediction[0])
+    return True, _own_unit(work.moments, predict_example(work.parts, work, n))
 
 
 class FastPath:
@@ -277,13 +305,13 @@ class FastPath:
     ``learn`` and ``predict`` are None until there is machine code; then it is their ``run``.
     """
 
-    def __init__(self, fixed: tuple[Any, ...], label_scale: LabelScale) -> None:
-        # The workspace from ``moments`` to ``update``.
-        self._fixed = (label_scale.moments, label_scale.centred, *fixed)
+    def __init__(self, parts: Any, label_scale: LabelScale) -> None:
+        # The workspace from ``moments`` to ``parts``, whose methods learn and predict.
+        self._fixed = label_scale.moments, label_scale.centred, parts
         self._packed: Packed | None = None
         self.learn: Any = None
         self.predict: Any = None
-        self._accepts = getattr(fixed[-3], "accepts", None)
+        self._accepts = getattr(parts.loss, "accepts", None)
         self.labels: set[float] = set()  # some that the loss accepts
         self.make_room(64)
 
@@ -299,7 +327,9 @@ class FastPath:
 
     def _compiled(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> Any:
         packed = PackedType(_typeof(self.packed(clock, table).workspace))
-        return in_class(kernel.of(*self._fixed[-3:]).compile((*kinds, packed)))
+        parts = self._fixed[-1]
+        ingredients = (part for part in parts if isinstance(part, tuple))
+        return in_class(kernel.of(parts, *ingredients).compile((*kinds, packed)))
 
     def make_room(self, n: int) -> None:
         """Make room for examples of n features."""
@@ -308,7 +338,7 @@ class FastPath:
             np.empty(JOINED, np.uint8),
             np.array([id(kind) for kind in KINDS], np.uint64),
             np.empty((2, n), np.uint64),
-            np.empty(n, np.float32),
+            *(np.empty(n, np.float32), np.empty(n, np.float32)),
             np.empty((3, n), np.int64),
             np.zeros(3, np.float32),
             np.zeros(1),

@@ -36,6 +36,7 @@ from dwindle.engine.learn_one import (
     NO_ROOM,
     NUMBERS,
     FastPath,
+    Parts,
 )
 from dwindle.engine.learner_state import arguments_in, described, restore, state_of
 from dwindle.engine.table import Table, empty_cells
@@ -103,10 +104,10 @@ class Learner:
         self.table = Table(self.shrinkage, self.update, self.clock, max_live)
         self.bias = empty_cells(self.update, 1)
         ingredients = self.loss, self.shrinkage, self.update
-        self._fixed = self.bias, float(intercept), normalize, *ingredients
+        self._parts = Parts(self.bias, float(intercept), normalize, *ingredients)
         self._learn = in_class(kernels.learn.of(*ingredients))
         self._predict = in_class(kernels.predict.of(self.shrinkage, self.update))
-        self._fast = FastPath(self._fixed, self.label_scale)
+        self._fast = FastPath(self._parts, self.label_scale)
         self._link = self.loss.link if has_probabilities(self.loss) else None
 
     def __repr__(self) -> str:
@@ -219,7 +220,7 @@ class Learner:
         i, clock.at, n_fresh = self._learn.run(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
-            *(table.cells, table.room, *self._fixed, slots, fresh, prediction),
+            *(table.cells, table.room, *self._parts, slots, fresh, prediction),
         )
         table.enter(batch, fresh[:n_fresh])
         if i < batch.n_examples:
@@ -280,7 +281,11 @@ class Learner:
             predicted, p = code.run(address, packed.block)
             if predicted:
                 return p
-        return float(self.predict(Batch.from_dicts([features]))[0])
+        return float(self._predicted_at_once(Batch.from_dicts([features]))[0])
+
+    def _predicted_at_once(self, batch: Batch) -> NDArray[np.float64]:
+        """Predict as `predict_one` does."""
+        return self.predict(batch)
 
     def predict_proba_one(self, features: Features) -> dict[int, float]:
         """Return the probability of each label of one example, -1 and 1; changes nothing."""
