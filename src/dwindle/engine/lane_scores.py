@@ -21,6 +21,7 @@ from dwindle.engine import kernels
 from dwindle.jit.compile import helper, kernel
 
 SEGMENTS = 16
+LENGTH, EXAMPLES, DONE = range(3)  # elements of ``position``
 SHORTEST = 16  # examples of the first segments
 JUDGED = 4  # the last 1/JUDGED of the stream is judged,
 AT_LEAST = 500  # or as many examples as this, if there are so many
@@ -107,7 +108,7 @@ def bin_edges() -> NDArray[np.float64]:
 
 
 @kernel
-def _count(
+def count_examples(
     loss: Any,
     predicted: Any,
     label: Any,
@@ -151,14 +152,36 @@ class LaneScores:
         self.loss = loss
         self.ranks = is_classification(loss)
         self.whole = whole
-        self.length = SHORTEST  # of a segment, in examples
-        self.examples = 0
-        self.done = False  # once the first pass is over
+        self.position = np.array([SHORTEST, 0, 0])  # where kernels can change it
         shape = SEGMENTS, n_lanes
         self.weight = np.zeros((SEGMENTS, 2))  # the sums of h and h^2, h being the importance
         self.total = np.zeros((SEGMENTS, 2, n_lanes))
         self.products = np.zeros((*shape, n_lanes))
         self.count = np.zeros((*shape, 2, BINS if self.ranks else 0))
+
+    @property
+    def length(self) -> int:
+        """The number of examples of a segment."""
+        return self.position.item(LENGTH)
+
+    @property
+    def examples(self) -> int:
+        """The number of examples so far."""
+        return self.position.item(EXAMPLES)
+
+    @property
+    def done(self) -> bool:
+        """Whether no more examples are counted: the first pass is over."""
+        return bool(self.position[DONE])
+
+    @done.setter
+    def done(self, done: bool) -> None:
+        self.position[DONE] = done
+
+    @property
+    def full(self) -> bool:
+        """Whether segments must be joined before more examples are added."""
+        return self.examples == SEGMENTS * self.length and not self.done
 
     def add(
         self,
@@ -169,21 +192,21 @@ class LaneScores:
         """Add examples that were predicted by all lanes, before learning."""
         done, n = 0, len(label)
         while done < n and not self.done:
-            if self.examples == SEGMENTS * self.length:
-                self._join()
+            if self.full:
+                self.join()
             k = self.examples // self.length
             upto = min(n, done + self.length - self.examples % self.length)
             part = slice(done, upto)
-            _count(
+            count_examples(
                 *(self.loss, predicted[part], label[part], importance[part], self.ranks),
                 *(self.weight[k], self.total[k], self.products[k], self.count[k]),
             )
-            self.examples += upto - done
+            self.position[EXAMPLES] += upto - done
             done = upto
 
-    def _join(self) -> None:
+    def join(self) -> None:
         """Join the segments in pairs."""
-        self.length *= 2
+        self.position[LENGTH] *= 2
         for array in (self.weight, self.total, self.products, self.count):
             array[: SEGMENTS // 2] = array[::2] + array[1::2]
             array[SEGMENTS // 2 :] = 0
@@ -283,11 +306,7 @@ class LaneScores:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`."""
-        self.length, self.examples, self.done = (
-            state["length"],
-            state["examples"],
-            state["done"],
-        )
+        self.position[:] = state["length"], state["examples"], state["done"]
         for name in _ARRAYS:
             array = getattr(self, name)
             array[...] = _unpacked(state[name]).reshape(array.shape)

@@ -17,11 +17,13 @@ from dwindle.algorithm.shrinkage import AUTOMATIC, Sigmas
 from dwindle.algorithm.updates import Update, default_learning_rate
 from dwindle.engine import lane_kernels
 from dwindle.engine.label_scale import LabelScale
+from dwindle.engine.lane_learn_one import LaneParts
 from dwindle.engine.lane_memory import Moment, cells_with, statistics_of
 from dwindle.engine.lane_scores import Choice, Lane, LaneScores
 from dwindle.engine.lane_settings import check_lanes, in_lanes
 from dwindle.engine.lane_time import LaneTime
 from dwindle.engine.lane_updates import LaneFTRL, SweepView, centring, lane_record
+from dwindle.engine.learn_one import FastPath
 from dwindle.engine.learner import Learner, base_of
 from dwindle.engine.learner_state import arguments_in, fields_of
 from dwindle.engine.table import Table, empty_cells
@@ -67,6 +69,7 @@ class LaneLearner(Learner):
         check_lanes(loss, self._lane_update, choice, max_live, **about)
         self.shrinkage, self.update = exact(shrinkage), exact(update)
         self.loss, self.choice = exact(loss), choice
+        self._logistic = type(self.loss).slope is Logistic.slope
         self.n_lanes = len(self.shrinkage.values)
         self.has_intercept, self.normalize, self.max_live = intercept, normalize, max_live
         self.label_scale = LabelScale(scaled=scale_labels, centred=intercept and not normalize)
@@ -88,8 +91,24 @@ class LaneLearner(Learner):
         self.scores = LaneScores(self.loss, self.n_lanes)
         self._link = self.loss.link if has_probabilities(self.loss) else None
         self._rows = np.dtype([("lane", "f4", (width,))])
+        self._parts: Any = self._as_parts()
+        self._fast = FastPath(self._parts, self.label_scale)
+        self._has_fast_path = not centring(self._lane_update)  # whose list changes its length
         self._held: LaneScores | None = None
         self._look: tuple[Any, NDArray[np.int64], int] | None = None
+
+    def _as_parts(self) -> LaneParts:
+        """Return what it is made of, as `learn_one` takes it."""
+        row, scores = np.empty(1, self._rows), self.scores
+        parts: tuple[Any, ...] = (
+            *(self.bias, float(self.has_intercept), self.normalize),
+            *(self.shrinkage.by_noise, self.shrinkage.truncate_every),
+            *(self._lanes, self._state, self._best, self._centred, self._logistic),
+            *(self.loss, self._lane_update, self._lanes["slope"][0], row, row["lane"]),
+            *(scores.ranks, scores.position, scores.weight, scores.total),
+            *(scores.products, scores.count),
+        )
+        return LaneParts._make(parts)
 
     def __len__(self) -> int:
         """Count the features that the chosen lane keeps."""
@@ -214,7 +233,7 @@ class LaneLearner(Learner):
             *(clock.before, clock.at, clock.rate, clock.pulled, self.shrinkage.by_noise),
             *(self.shrinkage.truncate_every, table.cells, table.room, self.bias, self._lanes),
             *(self._state, self._best, self._centred, float(self.has_intercept), self.normalize),
-            *(type(self.loss).slope is Logistic.slope, self.loss, self._lane_update, slots),
+            *(self._logistic, self.loss, self._lane_update, slots),
             *(np.empty(len(slots), np.float32), self._lanes["slope"][0], fresh, rows),
             *(predicted, prediction),
         )
@@ -236,6 +255,10 @@ class LaneLearner(Learner):
         super().sweep()
 
     def _make_room(self, n: int) -> None:
+        if self.scores.full:  # which `learn_one` cannot mend; others come back for more room
+            with Held():
+                self.scores.join()
+            return
         self._set_view(forgets=len(self.table.cells) >= FORGETS)
         super()._make_room(n)
 
@@ -255,11 +278,18 @@ class LaneLearner(Learner):
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; return the prediction."""
+        if self._has_fast_path:
+            return super().learn_one(features, label, importance)
         return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
 
     def predict_one(self, features: Features) -> float:
         """Predict one example by the lane that is best so far; changes nothing."""
-        return float(self.predict_lanes(Batch.from_dicts([features]))[0, self.best_so_far])
+        if self._has_fast_path:
+            return super().predict_one(features)
+        return float(self._predicted_at_once(Batch.from_dicts([features]))[0])
+
+    def _predicted_at_once(self, batch: Batch) -> NDArray[np.float64]:
+        return self.predict_lanes(batch)[:, self.best_so_far]
 
     def predict_lanes(self, batch: Batch) -> NDArray[np.float64]:
         """Predict each example by all lanes, before any link; returns a column for each."""

@@ -134,7 +134,7 @@ class Parts(NamedTuple):
         return work.prediction[0]
 
 
-teach(learn_example, predict_example)
+teach(learn_example, predict_example, forceinline=True)  # they take the whole workspace
 
 
 class Packed(NamedTuple):

@@ -174,10 +174,13 @@ def _digest_of(file: Path) -> bytes:
     return sha256(file.read_bytes()).digest()
 
 
-def teach(*generics: Callable[..., Any]) -> None:
-    """Let Numba choose the code of each generic by the class of its first argument."""
+def teach(*generics: Callable[..., Any], **options: Any) -> None:
+    """Let Numba choose the code of each generic by the class of its first argument.
+
+    With ``forceinline=True`` calls are as cheap as no calls, also for code that is not small.
+    """
     for generic in generics if JIT else ():
-        overload(generic, _AS_PART, strict=False)(_chooser(generic))
+        overload(generic, _AS_PART | options, strict=False)(_chooser(generic))
 
 
 def _chooser(generic: Callable[..., Any]) -> Callable[..., Any]:
