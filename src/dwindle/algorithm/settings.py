@@ -193,8 +193,9 @@ class LearnerSettings:
     )
     standardize: bool = option(
         True,
-        "Regression with the squared or quantile loss: scale the labels by their mean and "
-        "deviation so far, and centre the features of adaptive; the model is in the labels' unit.",
+        "Centre features that every example has, where gravity is automatic or in sigmas; in "
+        "regression with the squared or quantile loss, scale the labels by their mean and "
+        "deviation so far. The model is in the unit of the data.",
         kind=bool,
     )
     max_live: int | None = option(

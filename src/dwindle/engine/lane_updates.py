@@ -301,8 +301,7 @@ class Centring:
         p = b + sum of w (x - m),
 
     and x - m stands for x in all formulas, also in that of u. The model is a plain one: its
-    intercept is b - sum of w m. Means are taken before the prediction, as units are. Steps of b are
-    divided by the length as all others.
+    intercept is b - sum of w m. Means are taken before the prediction, as units are.
 
     A feature that an example has not, or twice, is learned as it is from then on. Its unit becomes
     that of x itself, the root of u^2 + m^2; z and sqrt(n) grow by the same factor, so that w u
@@ -332,6 +331,8 @@ class Centring:
                 cell.unit = 1.0  # until there is a distance
 
     def along(self, cell: Any, x: Any) -> Any:
+        if cell.mean == 0.0:
+            return x
         apart = np.float64(x) - cell.mean
         return np.float32(apart if abs(apart) > ROUNDING * abs(np.float64(x)) else 0.0)
 

@@ -40,7 +40,7 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
         "scale_labels": standardizes,
     }
     if isinstance(shrinkage, Sigmas):
-        if type(update) in CENTRED and _centres(settings, loss):
+        if type(update) in CENTRED and _centres(settings):
             update = CENTRED[type(update)](*update)
             if settings.learning_rate is None:
                 schedule = schedule._replace(learning_rate=default_learning_rate(update))
@@ -52,10 +52,9 @@ def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner
     return Learner(loss, shrinkage, update, schedule, **others)
 
 
-def _centres(settings: LearnerSettings, loss: Any) -> bool:
-    """Whether lanes are to centre features that every example has, as they do for numbers."""
-    numbers = settings.standardize and not is_classification(loss)
-    return numbers and settings.intercept and not settings.normalize
+def _centres(settings: LearnerSettings) -> bool:
+    """Whether lanes are to centre features that every example has."""
+    return settings.standardize and settings.intercept and not settings.normalize
 
 
 def _decided(settings: LearnerSettings, loss: Any, classes: int = 0) -> LearnerSettings:
@@ -132,8 +131,7 @@ def settings_of_model(model: Model | ClassModels) -> dict[str, Any]:
 def _standardizable(learner: Learner) -> bool:
     """Whether the setting ``standardize`` makes a difference to such a learner."""
     could_centre = isinstance(learner, LaneLearner) and type(learner.update) in CENTRED
-    numbers = could_centre and not is_classification(learner.loss)
-    centred = numbers and learner.has_intercept and not learner.normalize
+    centred = could_centre and learner.has_intercept and not learner.normalize
     return takes_any_unit(learner.loss) or centred
 
 
