@@ -259,8 +259,9 @@ def test_the_picture_is_drawn_by_its_name(data, tmp_path):
 @pytest.mark.parametrize(
     ("given", "lanes"),
     [
-        ({}, UPDATES[USUAL_IN_LANES].__name__),
-        ({"update": "ftrl"}, "FTRL"),
+        ({}, f"Centred{UPDATES[USUAL_IN_LANES].__name__}"),
+        ({"standardize": False}, UPDATES[USUAL_IN_LANES].__name__),
+        ({"update": "ftrl"}, "CentredFTRL"),
         ({"update": "adaptive"}, "Adaptive"),
         ({"threshold": 1.0}, "Adaptive"),
         ({"truncate_every": 5}, "Adaptive"),
