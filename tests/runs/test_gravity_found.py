@@ -191,6 +191,14 @@ def test_two_days_with_the_state_are_as_one_stream(data, tmp_path):
     assert Model.load(tmp_path / "m").weights() == Model.load(tmp_path / "whole").weights()
 
 
+def test_how_it_is_chosen_goes_on_with_a_model_but_not_how_many_it_may_keep(data, tmp_path):
+    how = {"keep": 3, "tolerance": 0.01, "choose_by": "loss", "save_state": True}
+    train([str(data)], tmp_path / "m", TrainSettings(**how))
+    later = train([str(data)], tmp_path / "m", start_from=tmp_path / "m")
+    assert later.choice == ("loss", 0.01, None)
+    assert later.kept > 3
+
+
 def test_within_a_budget_never_more_are_alive(data, tmp_path):
     summary = train([str(data)], tmp_path / "m", TrainSettings(max_live=20))
     assert summary.peak_live <= 20

@@ -157,5 +157,5 @@ def settings_of_learner(learner: Learner | OneVsRest) -> dict[str, Any]:
         "max_live": learner.max_live,
     }
     if isinstance(one, LaneLearner):
-        others |= dict(zip(("choose_by", "tolerance", "keep"), one.choice, strict=True))
+        others |= {"choose_by": one.choice.metric, "tolerance": one.choice.tolerance}
     return found | {k: v for k, v in others.items() if v != default_of(RunSettings, k)}
