@@ -17,7 +17,7 @@ from benchmarks import screen
 from benchmarks.results import about, as_json
 from dwindle._base.files import replacing
 
-WORKLOADS = ("eat", "rcv1", "ads", "memory", "start", "growth", "wide", "pipe", "names")
+WORKLOADS = ("eat", "rcv1", "ads", "lanes", "memory", "start", "growth", "wide", "pipe", "names")
 RESULTS = Path("build/bench.json")
 
 

@@ -30,6 +30,8 @@ FASTER_THAN_RIVER = "times as fast as River"
 SECONDS = "seconds"
 OF_READING = "times as long as a random read"
 OF_NAMELESS = "times as long as without names"
+AS_LONG_AS_ONE = "times as long as one gravity"
+MEMORY_OF_ONE = "times the memory of one gravity"
 
 BARS: dict[tuple[str, str, str], Bar] = {  # by workload, case and figure
     ("eat", "text", FASTER_THAN_VW): Bar(AT_LEAST, 5),
@@ -54,6 +56,9 @@ BARS: dict[tuple[str, str, str], Bar] = {  # by workload, case and figure
     ("start", "ten lines", SECONDS): Bar(AT_MOST, 1.0),
     ("names", "truncated gradient", OF_NAMELESS): Bar(AT_MOST, 1.15),
     ("names", "FTRL-Proximal", OF_NAMELESS): Bar(AT_MOST, 1.15),
+    ("lanes", "rcv1", AS_LONG_AS_ONE): Bar(AT_MOST, 1.5),
+    ("lanes", "eat", AS_LONG_AS_ONE): Bar(AT_MOST, 1.5),
+    ("lanes", "ads", AS_LONG_AS_ONE): Bar(AT_MOST, 1.5),
     ("growth", "10^6 live", OF_READING): Bar(AT_MOST, 2.5),
     ("growth", "10^7 live", OF_READING): Bar(AT_MOST, 2.5),
     ("growth", "10^8 live", OF_READING): Bar(AT_MOST, 2.5),

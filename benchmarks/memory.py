@@ -29,6 +29,7 @@ from dwindle import (
     TruncatedGradientClassifier,
     Truncation,
 )
+from dwindle.engine.lanes import LaneLearner
 from dwindle.estimators.river import TruncatedGradientClassifier as OneByOne
 from dwindle.runs.metrics import auc
 
@@ -93,9 +94,14 @@ def matrices(n: int, rounds: int) -> tuple[list[Row], list[Figure]]:
     return rows, figures
 
 
+def learner_of(update: Plain | Adaptive, rate: float, gravity: float) -> Learner:
+    """Ours, new."""
+    return Learner(Logistic(), Truncation(gravity), update, rate)
+
+
 def ours_in_batches(parts: Parts, update: Plain | Adaptive, rate: float, gravity: float) -> Learner:
     """One pass of ours."""
-    learner = Learner(Logistic(), Truncation(gravity), update, rate)
+    learner = learner_of(update, rate, gravity)
     for rows, label in parts:
         learner.learn(Batch.from_csr(rows, label))
     return learner
@@ -135,8 +141,8 @@ def quality(model: Any, table: csr_array, label: np.ndarray) -> dict[str, Any]:
 class Sign:
     """A learner that takes False and True."""
 
-    def __init__(self, update: Plain | Adaptive, rate: float, gravity: float) -> None:
-        self.learner = Learner(Logistic(), Truncation(gravity), update, rate)
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
         self.predict_proba_one = self.learner.predict_proba_one
 
     def learn_one(self, x: dict[str, float], y: bool) -> None:
@@ -145,8 +151,9 @@ class Sign:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    "plain": lambda: Sign(Plain(), *PLAIN),
-    "adaptive": lambda: Sign(Adaptive(), *ADAPTIVE),
+    "plain": lambda: Sign(learner_of(Plain(), *PLAIN)),
+    "adaptive": lambda: Sign(learner_of(Adaptive(), *ADAPTIVE)),
+    "eight gravities": lambda: Sign(LaneLearner()),
     "plain, dwindle.river": lambda: OneByOne(update="plain", learning_rate=0.1, gravity=GRAVITY),
     RIVER: lambda: linear_model.LogisticRegression(optim.SGD(0.1), l1=GRAVITY),
 }

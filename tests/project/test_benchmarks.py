@@ -20,7 +20,7 @@ from dwindle.data.stream import read
 from helpers.effort import FULL
 
 ROOT = Path(__file__).parents[2]
-LONG = () if FULL else ("ads", "eat", "rcv1", "wide")  # 10 seconds and more even in small
+LONG = () if FULL else ("ads", "eat", "lanes", "rcv1", "wide")  # 10 seconds and more even in small
 FIGURES = [
     Figure("text", bars.FASTER_THAN_VW, Spread(6, 5, 7), 9),
     Figure("cached", bars.FASTER_THAN_VW, Spread(6, 5, 7), 9),
