@@ -304,3 +304,34 @@ def test_an_estimator_loads_what_the_command_line_trained(folder):
 
     frame = pd.read_csv(folder / "test.csv").drop(columns="label")
     assert found.predict(frame).tolist() == said
+
+
+def test_without_options_each_class_leaves_out_what_tells_nothing_of_it(tmp_path):
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 3, 1500)
+    lines = [
+        f"{kind + 1} | w{kind if rng.random() < 0.8 else rng.integers(3)}:1 year:{rng.normal(2000, 5):.1f} "
+        + " ".join(f"n{j}:1" for j in rng.choice(200, 5, replace=False))
+        for kind in kinds
+    ]
+    (tmp_path / "train.vw").write_text("\n".join(lines) + "\n")
+    told = ("train", tmp_path / "train.vw", "-m", tmp_path / "m", "--json", "--loss", "logistic")
+    summary = json.loads(dwindle(*told, text=True).stdout.splitlines()[-1])
+    assert set(summary["class_frontiers"]) == {"1", "2", "3"}
+    for k, member in enumerate(load_model(tmp_path / "m").members):
+        assert f"w{k}" in member.weights()
+        assert len(member) <= 60
+        [chosen] = [lane for lane in summary["class_frontiers"][f"{k + 1}"] if lane["chosen"]]
+        assert chosen["kept"] == len(member)
+    dense = (
+        "train",
+        tmp_path / "train.vw",
+        "-m",
+        tmp_path / "d",
+        "--dense",
+        "-q",
+        "--loss",
+        "logistic",
+    )
+    dwindle(*dense)
+    assert all(len(member) > 190 for member in load_model(tmp_path / "d").members)

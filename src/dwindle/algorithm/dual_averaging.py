@@ -194,11 +194,6 @@ class CentredFTRL(FTRL):
 class CentredRDA(RDA):
     """`RDA` for columns far from zero, as `CentredFTRL` is."""
 
-    @property
-    def default_learning_rate(self) -> float:
-        """Less than that of `RDA`."""
-        return 0.8
-
     def check(self, shrinkage: Shrinkage, _schedule: Schedule) -> None:
         """Refuse a single gravity."""
         raise SettingError(f"{type(self).__name__} is for several gravities at once: {shrinkage}")

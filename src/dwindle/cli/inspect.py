@@ -181,7 +181,7 @@ def _told(value: Any) -> str:
             [(name, fields)] = value.items()
             return f"{name}({', '.join(f'{k}={v}' for k, v in fields.items())})"
         case dict():
-            return ", ".join(f"{k}={_told(v)}" for k, v in value.items())
+            return ", ".join(f"{k}={_told(v)}" for k, v in value.items() if v is not None)
         case list():
             return ", ".join("*".join(v) if isinstance(v, list) else str(v) for v in value)
         case int() if not isinstance(value, bool):

@@ -21,6 +21,9 @@ from dwindle.runs.settings import RunSettings
 # What several classes need where nothing is said: an example is of one class, so most slopes are
 # small, and a step must not be. docs/several-classes.md measures these.
 SEVERAL = {"learning_rate": 2.0, "beta": 0.05}
+# The same for dual averaging with several gravities at once. They are lower than for two classes,
+# and the loss chooses among them: what AUC ignores moves examples to another class.
+SEVERAL_IN_LANES = {"beta": 0.01, "sigmas": (0.0, *(2.0**k for k in (-9, -8, -7, -6, -4, -2, 0)))}
 CENTRED: dict[type, Any] = {FTRL: CentredFTRL, RDA: CentredRDA}  # of updates in lanes
 LAST_PASS = 1 / 16  # of the learning rate is left in the last of many passes
 
@@ -57,13 +60,8 @@ def _centres(settings: LearnerSettings) -> bool:
     return settings.standardize and settings.intercept and not settings.normalize
 
 
-def _decided(settings: LearnerSettings, loss: Any, classes: int = 0) -> LearnerSettings:
-    """Return the settings, with no gravity where it is automatic and cannot be chosen.
-
-    Of updates in lanes, FTRL is the one that suits numbers best.
-    """
-    if isinstance(settings.gravity, str) and settings.sigmas is None and classes > 2:
-        return replace(settings, gravity=0.0)
+def _decided(settings: LearnerSettings, loss: Any) -> LearnerSettings:
+    """Return the settings with FTRL as the update in lanes, if it is not named, for numbers."""
     for_numbers = settings.gravities is not None and not is_classification(loss)
     is_auto = isinstance(settings.update, str) and settings.update == AUTO
     if for_numbers and is_auto and type(settings.ingredients().update) in CENTRED:
@@ -97,7 +95,7 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
     """Make a learner, or one for each of more than two classes, which share ``max_live``."""
     if classes <= 2:
         return make_learner(settings, loss)
-    settings, changed = _decided(settings, loss, classes), dict[str, Any]()
+    changed: dict[str, Any] = {}
     if settings.max_live is not None:
         if settings.max_live < classes:
             raise SettingError(
@@ -105,13 +103,22 @@ def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner
                 f"{settings.max_live}"
             )
         changed["max_live"] = settings.max_live // classes
-    named = isinstance(settings.update, str)
-    adapts = named and type(settings.ingredients().update) is Adaptive
-    if adapts and not isinstance(settings.learning_rate, Schedule):
-        usual = SEVERAL | {"pass_decay": _pass_decay(getattr(settings, "passes", 1))}
-        changed |= {name: v for name, v in usual.items() if getattr(settings, name) is None}
+    usual = _usual_of_several(settings)
+    changed |= {name: v for name, v in usual.items() if getattr(settings, name) in (None, AUTO)}
     settings = replace(settings, **changed)
     return OneVsRest([make_learner(settings, loss) for _ in range(classes)])
+
+
+def _usual_of_several(settings: LearnerSettings) -> dict[str, Any]:
+    """Return the defaults of several classes that are others than those of two."""
+    if not isinstance(settings.update, str) or isinstance(settings.learning_rate, Schedule):
+        return {}
+    update = type(settings.ingredients().update)
+    if update is RDA and settings.gravities is not None:
+        chosen = {"choose_by": "loss"} if isinstance(settings, RunSettings) else {}
+        return SEVERAL_IN_LANES | chosen
+    decay = {"pass_decay": _pass_decay(getattr(settings, "passes", 1))}
+    return SEVERAL | decay if update is Adaptive else {}
 
 
 def _pass_decay(passes: int) -> float:
