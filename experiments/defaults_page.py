@@ -29,9 +29,9 @@ A ratio below 1 means that dwindle's loss is the lower one.
 
 `{update}` with a learning rate of {rate:g}, and `{shrinkage}`, which is no gravity: features are dropped only if you ask for it.
 
-- Each feature has its own learning rate, in units of the largest value it has had, so neither rare features nor the scale of a column need attention.
+- Each feature has its own learning rate, in a unit of its own: the root mean square of its values in the examples that have it. So neither rare features nor the scale of a column need attention, nor do columns with a few values far above the others.
 - A step is divided by the length of its example, in the same units. A step in n features thus moves the prediction by about √n instead of n, and one rate suits short and long examples. Vowpal Wabbit divides by the length of an average example.
-- `beta` keeps the first steps of a feature short, which makes early predictions with rare features better. It must not be large: where most values are far below the largest of their column, as in spambase and wbc, learning would be slow.
+- `beta` keeps the first steps of a feature short, which makes early predictions with rare features better. It must not be large: where most values are far below the unit of their column, learning would be slow.
 - The loss follows from the labels: logistic for classes, two or several, and squared for numbers. Several classes have [other defaults](several-classes.md#how-good-it-is).
 {losing}
 ## Run it again

@@ -182,7 +182,7 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
     seeds = f", {len(problem['seeds'])} seeds" if len(problem["seeds"]) > 1 else ""
     rates = problem["in_units"]
     units = (
-        f" ({_listed(rates)} for updates that divide a feature by its largest value: `Adaptive` and VW's default)"
+        f" ({_listed(rates)} for updates that divide a feature by a unit of its own: `Adaptive` and VW's default)"
         if rates
         else ""
     ) + f", times {LENGTH} for `Adaptive`, which divides a step by the length of its example"

@@ -27,7 +27,7 @@ class Problem(NamedTuple):
     seeds: tuple[int, ...] = (0,)
     passes: tuple[int, ...] = (1,)
     rates: tuple[float, ...] = (0.3, 1.0, 2.0)
-    in_units: tuple[float, ...] = ()  # rates of what divides a feature by the largest it ever was
+    in_units: tuple[float, ...] = ()  # rates of what divides a feature by a unit of its own
     strengths: tuple[float, ...] = STRENGTHS
     shares: tuple[float, ...] = (0.3,)  # of the distinct features: budgets
     peak: float | None = None  # the most that may be live, as a share of the distinct features
