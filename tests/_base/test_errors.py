@@ -48,7 +48,7 @@ SETTINGS = [
     "train DATA --shrinkage rounding",
     "train DATA --shrinkage rounding --update ftrl --threshold 1",
     "train DATA --update rda --threshold 1",
-    "train DATA --loss poisson --update ftrl --truncate-every 3",
+    "train DATA --loss poisson --update ftrl --gravity 0.1 --truncate-every 3",
     "train DATA --memory 1MB",
     "train DATA --memory plenty",
     "train DATA --max-live 0",

@@ -122,7 +122,7 @@ class Lanes:
 
     @classmethod
     def read(cls, base: Model, weight: NDArray[Any], said: Mapping[str, Any]) -> "Lanes":
-        """Make the lanes of what a file says; raise a ValueError if it contradicts itself."""
+        """Make the lanes of what a file says; raise a DataError if it contradicts itself."""
         columns = [said[name] for name in Lane._fields]
         kinds = float, float, int, float, float, float, bool
         lanes = [
@@ -131,9 +131,9 @@ class Lanes:
         ]
         intercept = np.array([*map(float, said["intercept"])])
         if not len(lanes) == len(intercept) == weight.shape[1]:
-            raise ValueError("its lanes are not its columns")
+            raise DataError("its lanes are not its columns")
         if sum(lane.chosen for lane in lanes) != 1:
-            raise ValueError("not one lane is chosen")
+            raise DataError("not one lane is chosen")
         return cls(base, weight.astype(np.float64), intercept, lanes, str(said["judged_by"]))
 
 
