@@ -32,7 +32,6 @@ from experiments.storing import DOCS, save
 PACKAGES = ("dwindle", "numpy", "numba", "vowpalwabbit", "scikit-learn", "scipy")
 CLASSES, WORDS_EACH, LEAST, MOST_EACH = 20, 60, 15, 1500
 SHUFFLES = 3
-BEFORE = {"learning_rate": 0.6, "beta": 0.2, "pass_decay": 1.0}  # the defaults for two classes
 
 Document = tuple[str, Counter[str]]
 _WORD = re.compile(r"[a-z]{2,}")
@@ -116,11 +115,11 @@ def write(documents: list[Document], folder: Path, seed: int) -> None:
                 file.write(f"{number[name]} | {words}\n")
 
 
-def our(folder: Path, passes: int, **settings: Any) -> float:
-    """Return the accuracy of ours on the test part."""
+def our(folder: Path, passes: int, **settings: Any) -> tuple[float, int]:
+    """Return the accuracy of ours on the test part, and how many weights it has."""
     how = TrainSettings(loss="logistic", passes=passes, **settings)
-    train([str(folder / "train.vw")], folder / "ours", how)
-    return float(evaluate(folder / "ours", [str(folder / "test.vw")])["accuracy"])
+    kept = train([str(folder / "train.vw")], folder / "ours", how).kept
+    return float(evaluate(folder / "ours", [str(folder / "test.vw")])["accuracy"]), kept
 
 
 def their(folder: Path, passes: int) -> float:
@@ -137,15 +136,18 @@ def their(folder: Path, passes: int) -> float:
 
 
 def measured(documents: list[Document], shuffles: int = SHUFFLES) -> dict[str, Any]:
-    """Return the mean accuracies of one and of five passes."""
-    found: dict[str, list[list[float]]] = {"theirs": [], "before": [], "ours": []}
+    """Return the mean accuracies of one and of five passes, and the weights after one."""
+    found: dict[str, list[list[float]]] = {"theirs": [], "dense": [], "ours": [], "weights": []}
     for seed in range(shuffles):
         with TemporaryDirectory() as name:
             folder = Path(name)
             write(documents, folder, seed)
             found["theirs"].append([their(folder, passes) for passes in (1, 5)])
-            found["before"].append([our(folder, passes, **BEFORE) for passes in (1, 5)])
-            found["ours"].append([our(folder, passes) for passes in (1, 5)])
+            dense = [our(folder, passes, gravity=0.0) for passes in (1, 5)]
+            ours = [our(folder, passes) for passes in (1, 5)]
+            found["dense"].append([accuracy for accuracy, _ in dense])
+            found["ours"].append([accuracy for accuracy, _ in ours])
+            found["weights"].append([kept for _, kept in (dense[0], ours[0])])
     return {"documents": len(documents)} | {
         name: np.round(np.mean(each, axis=0), 4).tolist() for name, each in found.items()
     }
@@ -154,13 +156,13 @@ def measured(documents: list[Document], shuffles: int = SHUFFLES) -> dict[str, A
 def table(found: dict[str, Any]) -> str:
     """Format the accuracies as a table of the page."""
     head = (
-        "| | documents | Vowpal Wabbit, 1 pass | dwindle, 1 pass | Vowpal Wabbit, 5 passes | "
-        "dwindle, 5 passes |\n|---|---|---|---|---|---|\n"
+        "| | documents | weights | Vowpal Wabbit, 1 pass | dwindle, 1 pass | "
+        "Vowpal Wabbit, 5 passes | dwindle, 5 passes |\n|---|---|---|---|---|---|---|\n"
     )
     return head + "".join(
-        f"| {name} | {row['documents']:,} | "
+        f"| {name} | {row['documents']:,} | {row['weights'][1]:,.0f} ({row['weights'][0]:,.0f}) | "
         + " | ".join(
-            f"{row[who][at]:.4f} ({row['before'][at]:.4f})"
+            f"{row[who][at]:.4f} ({row['dense'][at]:.4f})"
             if who == "ours"
             else f"{row[who][at]:.4f}"
             for at in (0, 1)

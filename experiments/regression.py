@@ -53,15 +53,17 @@ def results() -> dict[str, Any]:
 def compared(name: str, make: Callable[[], Table], seeds: int = SEEDS) -> dict[str, Any]:
     """Compute r2 on the part held out, of each, as the mean over several orders of the rows."""
     table = make()
-    each = []
+    each, sizes = [], []
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(table))
         rows = table.iloc[order]
         held = int(HELD_OUT * len(rows))
         split = rows[held:], rows[:held]
+        r2, kept, features = our(*split)
+        sizes.append((kept, features))
         each.append(
             {
-                "ours": our(*split),
+                "ours": r2,
                 "sgd_once": sgd(*split, max_iter=1, tol=None, shuffle=False),
                 "sgd": sgd(*split, random_state=seed),
                 "vw": their(*split),
@@ -69,19 +71,24 @@ def compared(name: str, make: Callable[[], Table], seeds: int = SEEDS) -> dict[s
             }
         )
     mean = {who: float(np.mean([found[who] for found in each])) for who in each[0]}
-    return {"set": name, "rows": len(table), "columns": table.shape[1] - 1, "r2": mean}
+    kept, features = np.mean(sizes, axis=0).tolist()
+    about = {"set": name, "rows": len(table), "columns": table.shape[1] - 1}
+    return about | {"r2": mean, "kept": kept, "features": features}
 
 
-def our(train_part: Table, test_part: Table) -> float:
-    """What comes of ``dwindle train`` and ``dwindle evaluate`` on CSV files."""
+def our(train_part: Table, test_part: Table) -> tuple[float, int, int]:
+    """What comes of ``dwindle train`` and ``dwindle evaluate`` on CSV files.
+
+    It is the r2, how many features are kept, and of how many.
+    """
     with TemporaryDirectory() as folder:
         files = [str(Path(folder) / name) for name in ("train.csv", "test.csv")]
         for path, part in zip(files, (train_part, test_part), strict=True):
             part.to_csv(path, index=False)
         model = Path(folder) / "model.parquet"
         reading = ReadOptions(label_column=LABEL)
-        train(files[:1], model, TrainSettings(reading=reading, loss="squared"))
-        return float(evaluate(model, files[1:])["r2"])
+        summary = train(files[:1], model, TrainSettings(reading=reading, loss="squared"))
+        return float(evaluate(model, files[1:])["r2"]), summary.kept, summary.seen
 
 
 def sgd(train_part: Table, test_part: Table, **settings: Any) -> float:

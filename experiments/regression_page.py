@@ -18,11 +18,11 @@ dwindle train homes.csv --label-column price --model homes.parquet
 
 ## What happens
 
-With the squared and the quantile loss, and unless `--no-standardize` is given (`standardize=False` in Python):
+Unless `--no-standardize` is given (`standardize=False` in Python):
 
-- **Labels** are learned in units of their standard deviation from their mean, both of the labels so far. The model is in the labels' own unit: its weights are multiplied by the deviation, and its intercept has the mean added. The loss on the screen is in that unit too.
-- **Features** that every example has are learned by their distance from their mean so far. A column of years from 1990 to 2020 is otherwise hardly different from the constant 1, and what the years say is learned slowly. The intercept makes up for the means, so the model is a plain sum of weight times value. This is the update `centred`; it takes the place of `adaptive`, which is the default, if the shrinkage is truncation.
-- **Gravity** acts on these scaled quantities: the same `--gravity` fits prices in euros and in thousands of euros.
+- **Labels** of the squared and the quantile loss are learned in units of their standard deviation from their mean, both of the labels so far. The model is in the labels' own unit: its weights are multiplied by the deviation, and its intercept has the mean added. The loss on the screen is in that unit too.
+- **Features** that every example has are learned by their distance from their mean so far. A column of years from 1990 to 2020 is otherwise hardly different from the constant 1, and what the years say is learned slowly. The intercept makes up for the means, so the model is a plain sum of weight times value. With a `--gravity` of your own this is the update `centred`, which takes the place of `adaptive` if the shrinkage is truncation.
+- **Gravity** acts on these scaled quantities: the same `--gravity` fits prices in euros and in thousands of euros. Without one, several are learned at once, by `ftrl` with a rate of 0.5, and the model is the one with the fewest features whose loss is within 1 % of the best, or within a standard error of it.
 
 Means and deviations are updated at each example, in order, and are part of a checkpoint. So batches, threads, and stopping and resuming change no bit, as elsewhere.
 `--no-standardize` learns the labels as they are, with the update that you name: with `--update plain` that is the algorithm of the paper.
@@ -31,12 +31,12 @@ Means and deviations are updated at each example, in order, and are part of a ch
 - `Learner` does none of this unless asked: `Learner(Squared(), update=Centred(), scale_labels=True)`.
 - Without an intercept, and with `--normalize`, labels are scaled but not centred, since no constant could make up for it.
 - The Huber loss has a `--delta` in the unit of the labels, and Poisson regression predicts counts: their labels are learned as they are. Choose a delta of about the error that you expect, and scale labels that are far from 1 yourself.
-- `--update centred` can also be used for classification, if columns are far from zero.
+- Features are centred for classes, too, and for every loss, where several gravities are learned at once; with one of your own `--update centred` does it.
 
 ## How good is it?
 
 r² on a quarter of the rows that was held out, the mean of {seeds} shuffles. 1 is perfect, 0 is as good as the mean of the labels.
-dwindle and Vowpal Wabbit read the table as it is, in one pass, without options. `SGDRegressor` of scikit-learn has its numbers standardised by `StandardScaler` and its categories encoded; *one pass* has `max_iter=1`.
+*Kept* is how many features, of how many, the model of dwindle has. dwindle and Vowpal Wabbit read the table as it is, in one pass, without options. `SGDRegressor` of scikit-learn has its numbers standardised by `StandardScaler` and its categories encoded; *one pass* has `max_iter=1`.
 
 {table}
 
@@ -96,11 +96,12 @@ def verdict(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
-    head = ["set", "rows", "columns", *COLUMNS.values()]
+    head = ["set", "rows", "columns", "kept", *COLUMNS.values()]
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *map(_cells, rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
     r2 = (f"{row['r2'][who]:.3f}" for who in COLUMNS)
-    return [row["set"], f"{row['rows']:,}", str(row["columns"]), *r2]
+    kept = f"{row['kept']:.1f} of {row['features']:.0f}"
+    return [row["set"], f"{row['rows']:,}", str(row["columns"]), kept, *r2]
