@@ -77,9 +77,12 @@ def test_a_file_of_several_classes_that_save_wrote_is_read_by_every_command(mail
     assert "class spam" in dwindle("inspect", tmp_path / "m", text=True).stdout
 
 
-def test_the_command_line_and_the_estimator_write_the_same_classes(mails, tmp_path):
-    dw.TruncatedGradientClassifier(passes=2).fit_file(mails, reading=READING).save(tmp_path / "a")
-    dwindle("train", mails, "--label-column", "kind", "--passes", "2", "-m", tmp_path / "b")
+@pytest.mark.parametrize("gravity", [0.0, "auto"])
+def test_the_command_line_and_the_estimator_write_the_same_classes(mails, tmp_path, gravity):
+    model = dw.TruncatedGradientClassifier(passes=2, gravity=gravity)
+    model.fit_file(mails, reading=READING).save(tmp_path / "a")
+    how = ("--label-column", "kind", "--passes", 2, "--gravity", gravity)
+    dwindle("train", mails, *how, "-m", tmp_path / "b")
     ours, theirs = load_model(tmp_path / "a"), load_model(tmp_path / "b")
     assert ours.weights() == theirs.weights()
     assert ours.classes == theirs.classes
@@ -87,7 +90,7 @@ def test_the_command_line_and_the_estimator_write_the_same_classes(mails, tmp_pa
 
 def test_balanced_classes_of_a_file_weigh_the_same(mails, tmp_path):
     model = dw.TruncatedGradientClassifier(class_weight="balanced").fit_file(mails, reading=READING)
-    how = ("--label-column", "kind", "--class-weight", "balanced")
+    how = ("--label-column", "kind", "--class-weight", "balanced", "--dense")
     dwindle("train", mails, *how, "-m", tmp_path / "m")
     assert model.weights() == load_model(tmp_path / "m").weights()
 
