@@ -14,6 +14,7 @@ from dwindle.algorithm.shrinkage import Sigmas
 from dwindle.engine import lanes
 from helpers.effort import few_examples
 from helpers.lane_learners import (
+    CENTRED,
     LOGISTIC,
     SIGMAS,
     SQUARED,
@@ -56,15 +57,21 @@ def test_batching_never_changes_a_bit_or_the_choice(update, seed, cuts, n_featur
 
 
 def words(n, n_words=500):
+    """Sparse and dense features."""
     rng = np.random.default_rng(5)
     dicts = [
         {f"w{k}": float(x) for k, x in zip(rng.integers(0, n_words, 5), rng.random(5), strict=True)}
         for _ in range(n)
     ]
-    return dicts, np.where(["w1" in d or len(d) == 4 for d in dicts], 1, -1)
+    label = np.where(["w1" in d or len(d) == 4 for d in dicts], 1, -1)
+    for i, each in enumerate(dicts):
+        each["level"] = 50.0 + rng.normal()  # columns far from 0, one of them with a gap
+        if not 400 < i < 420:
+            each["gap"] = 1e4 + i
+    return dicts, label
 
 
-@updates
+@pytest.mark.parametrize("update", [*UPDATES, CENTRED], ids=called)
 def test_learning_one_is_learning_a_batch_of_one(update):
     dicts, label = words(900)
     one, many = (lane_learner(update) for _ in range(2))
@@ -84,7 +91,9 @@ def copies(learner, folder):
 
 @pytest.mark.parametrize("at", [0, 7, 512, 700])
 @pytest.mark.parametrize(
-    ("update", "loss"), [*((u, LOGISTIC) for u in UPDATES), (PLAIN, SQUARED)], ids=called
+    ("update", "loss"),
+    [*((u, LOGISTIC) for u in (*UPDATES, CENTRED)), (FTRL, SQUARED)],
+    ids=called,
 )
 def test_a_copy_at_any_step_goes_on_as_if_never_stopped(update, loss, at, tmp_path):
     dicts, label = words(1400)
@@ -239,3 +248,61 @@ def test_examples_of_importance_0_are_predicted_and_that_is_all():
     np.testing.assert_array_equal(found[:-1], expected)
     assert (learner.table.cells.tobytes(), learner.n_steps) == (cells, steps)
     assert learner.shrinkage == SIGMAS
+
+
+def looked_at(learner, dicts):
+    """Look at all that can be looked at."""
+    (
+        learner.predict_one(dicts[0]),
+        learner.predict(Batch.from_dicts(dicts)),
+        learner.explain(dicts[0]),
+    )
+    learner.frontier(), learner.weights(), len(learner), learner.intercept
+    with learner.after_cooldown(7) as cooled:
+        cooled.frontier()
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("update", "loss", "settings"),
+    [
+        *((update, LOGISTIC, {"max_live": 200}) for update in (*UPDATES, CENTRED)),
+        (FTRL, SQUARED, {"scale_labels": True, "normalize": True}),
+    ],
+    ids=called,
+)
+@given(seed=seeds)
+@few_examples(4)
+def test_examples_one_by_one_in_batches_and_from_copies_are_one_stream(
+    update, loss, settings, seed
+):
+    rng = np.random.default_rng(seed)
+    dicts, label = words(700)
+    importance = rng.choice([0.0, 1.0, 2.5], 700, p=[0.1, 0.8, 0.1])
+    whole, mixed = (lane_learner(update, loss, **settings) for _ in range(2))
+    expected = whole.learn(Batch.from_dicts(dicts, label, importance))
+    at, found = 0, []
+    while at < 700:
+        n = int(rng.integers(1, 60))
+        rows = slice(at, min(at + n, 700))
+        match rng.integers(4):
+            case 0:
+                found += mixed.learn(
+                    Batch.from_dicts(dicts[rows], label[rows], importance[rows])
+                ).tolist()
+            case 1:
+                each = zip(
+                    dicts[rows], label[rows].tolist(), importance[rows].tolist(), strict=True
+                )
+                found += [mixed.learn_one(*example) for example in each]
+            case 2:
+                mixed = pickle.loads(pickle.dumps(mixed))
+                continue
+            case 3:
+                mixed = looked_at(mixed, dicts)
+                continue
+        at = rows.stop
+    assert found == expected.tolist()
+    same(whole, mixed)
+    assert mixed.scores.state() == whole.scores.state()
+    assert mixed.weights() == whole.weights()

@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Batch, DivergedError
-from dwindle.algorithm.dual_averaging import CentredFTRL
 from dwindle.engine import lane_updates
 from helpers.effort import few_examples
 from helpers.lane_learners import (
-    BETA,
+    CENTRED,
     LOGISTIC,
     SQUARED,
     UPDATES,
-    LaneUpdate,
     called,
     lane_learner,
     weights_by_lane,
@@ -24,7 +22,6 @@ from helpers.lane_learners import (
 from helpers.random_streams import batch_of, seeds, stream
 
 FTRL, RDA, ADAPTIVE, PLAIN = UPDATES
-CENTRED = LaneUpdate(CentredFTRL(BETA), None, False)
 in_units = pytest.mark.parametrize("update", UPDATES[:3], ids=called)
 
 SIZES = [2.0**-149, 1e-40, 1e-30, 1e-18, 1e-10, 1.0, 1e10, 1e18, 1e25, 1e30, 3e38]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import dwindle
 import reference
+from dwindle.algorithm.dual_averaging import CentredRDA
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import AUTOMATIC, Gravities, Sigmas
 from dwindle.engine.lanes import LaneLearner
@@ -30,6 +31,7 @@ UPDATES = [
     LaneUpdate(dwindle.Adaptive(BETA), functools.partial(reference.LaneAdaptive, BETA), True),
     LaneUpdate(dwindle.Plain(), functools.partial(reference.LanePlain, BETA), True),
 ]
+CENTRED = LaneUpdate(CentredRDA(BETA), functools.partial(reference.LaneCentredRDA, BETA), False)
 # Each loss with some update, and each update with some loss; in `make test-all` all of them.
 CASES = (
     [(loss, update) for loss in LOSSES for update in UPDATES]
