@@ -97,7 +97,7 @@ class TruncatedGradient(HasLearned, RunSettings):
 
     @property
     def _choice(self) -> Choice:
-        return choice_of(self)
+        return choice_of(self, self._classes)
 
     @property
     def _classes(self) -> int:

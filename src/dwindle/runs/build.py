@@ -84,11 +84,13 @@ def choosing(learner: Learner | OneVsRest, choice: Choice) -> Learner | OneVsRes
     return learner
 
 
-def choice_of(settings: LearnerSettings) -> Choice:
-    """Return the rule by which one of several gravities is chosen."""
+def choice_of(settings: LearnerSettings, classes: int = 0) -> Choice:
+    """Return the rule by which one of several gravities is chosen, for so many classes."""
     if not isinstance(settings, RunSettings):
         return Choice()
-    return Choice(settings.choose_by, settings.tolerance, settings.keep)
+    usual = _usual_of_several(settings).get("choose_by", AUTO) if classes > 2 else AUTO
+    by = usual if settings.choose_by == AUTO else settings.choose_by
+    return Choice(by, settings.tolerance, settings.keep)
 
 
 def make_learners(settings: LearnerSettings, loss: Any, classes: int) -> Learner | OneVsRest:

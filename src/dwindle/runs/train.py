@@ -372,7 +372,7 @@ class _Run(checkpoint.Reached):
         checkpoint.check_same(
             self.checkpoint,
             make_learners(self.settings, learner.loss, n).settings() | fixed,
-            choosing(learner, choice_of(self.settings)).settings()
+            choosing(learner, choice_of(self.settings, n)).settings()
             | {name: kept[name] for name in fixed if name in kept}
             | {"reading": kept_reading(as_before(kept["reading"], ReadOptions()))},
         )
