@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dwindle import Batch
-from dwindle.algorithm.dual_averaging import CentredFTRL
+from dwindle.algorithm.dual_averaging import CentredFTRL, CentredRDA
 from dwindle.algorithm.losses import Logistic, Squared
 from dwindle.engine.lane_scores import SEGMENTS, SHORTEST
 from dwindle.engine.lanes import LaneLearner
@@ -62,13 +62,26 @@ def test_a_later_pass_is_not_counted():
     assert learner.scores.state() == before
 
 
-def test_an_update_that_centres_takes_dicts_too():
+@pytest.mark.parametrize("there", [50, 30, 1], ids=["always", "until_it_is_missing", "once"])
+def test_an_update_that_centres_takes_dicts_too(there):
     one, many = (LaneLearner(Squared(), update=CentredFTRL()) for _ in range(2))
-    stream = [({"a": x, "b": 1000 + x * x}, 3 * x) for x in np.linspace(0, 1, 50).tolist()]
+    values = np.linspace(0, 1, 50).tolist()
+    stream = [({"a": x} | ({"b": 7 + x * x} if k < there else {}), x) for k, x in enumerate(values)]
     learned = [one.learn_one(x, y) for x, y in stream]
     batch = Batch.from_dicts([x for x, _ in stream], [y for _, y in stream])
     assert learned == many.learn(batch).tolist()
     assert one.predict_one(stream[0][0]) == many.predict_one(stream[0][0])
+    assert one.state()["lanes"] == many.state()["lanes"]
+
+
+def test_an_update_that_centres_makes_a_batch_of_the_first_dict_only(monkeypatch):
+    learner = LaneLearner(update=CentredRDA())
+    (first, y), *others = examples(20)
+    learner.learn_one(first, y)
+    monkeypatch.setattr(Batch, "from_dicts", None)
+    for x, y in others:
+        learner.learn_one(x, y)
+        learner.predict_one(x)
 
 
 class Ours(NamedTuple):

@@ -13,7 +13,7 @@ _count = helper(lane_scores.count_examples.function)
 
 
 class LaneParts(NamedTuple):
-    """What a `LaneLearner` is made of beside its table and clock; its update must not centre."""
+    """What a `LaneLearner` is made of beside its table and clock."""
 
     bias: Any
     constant: float

@@ -64,6 +64,7 @@ class LaneLearner(Learner):
         self.schedule: Schedule = exact(Schedule.of(rate))
         self.schedule.check()
         self._lane_update = in_lanes(update, shrinkage)
+        self._centres = centring(self._lane_update)
         self._averages = isinstance(self._lane_update, LaneFTRL)  # nothing wears off
         about = {"intercept": intercept, "normalize": normalize, "scale_labels": scale_labels}
         check_lanes(loss, self._lane_update, choice, max_live, **about)
@@ -81,7 +82,7 @@ class LaneLearner(Learner):
         self._lanes["evidence"][0, : self.n_lanes] = self.shrinkage.evidences
         self._state = np.zeros(6)
         self._best = np.zeros(1, np.int64)
-        self._centred = np.zeros(0, np.uint64)  # keys, plus one, of the features that are centred
+        self._centred = np.zeros(0, np.uint64)
         self.clock = Clock(self.schedule, self.shrinkage, counts_moments=False)
         self._time = LaneTime(self.clock, self._state, self.shrinkage.by_noise)
         view: Any = SweepView(self._lanes, forgets=False)
@@ -91,9 +92,7 @@ class LaneLearner(Learner):
         self.scores = LaneScores(self.loss, self.n_lanes)
         self._link = self.loss.link if has_probabilities(self.loss) else None
         self._rows = np.dtype([("lane", "f4", (width,))])
-        self._parts: Any = self._as_parts()
-        self._fast = FastPath(self._parts, self.label_scale)
-        self._has_fast_path = not centring(self._lane_update)  # whose list changes its length
+        self._fast = FastPath(self._as_parts(), self.label_scale)
         self._held: LaneScores | None = None
         self._look: tuple[Any, NDArray[np.int64], int] | None = None
 
@@ -109,6 +108,11 @@ class LaneLearner(Learner):
             *(scores.products, scores.count),
         )
         return LaneParts._make(parts)
+
+    def _set_centred(self, centred: NDArray[np.uint64]) -> None:
+        """Set the keys, plus one, of the features that are centred; a 0 stands for one no more."""
+        self._centred = centred
+        self._fast.parts = self._as_parts()
 
     def __len__(self) -> int:
         """Count the features that the chosen lane keeps."""
@@ -224,8 +228,8 @@ class LaneLearner(Learner):
     ) -> int:
         """Learn from example i on, until the kernel needs more room; return the next example."""
         clock, table, first = self.clock, self.table, i
-        if centring(self._lane_update) and not self._state[lane_kernels.NOTED]:
-            self._centred = np.zeros(len(slots), np.uint64)
+        if self._centres and not self._state[lane_kernels.NOTED]:
+            self._set_centred(np.zeros(len(slots), np.uint64))
         rows = np.empty(batch.n_examples, self._rows)
         predicted = rows["lane"]
         i, clock.at, n_fresh = lane_kernels.learn(
@@ -237,7 +241,8 @@ class LaneLearner(Learner):
             *(np.empty(len(slots), np.float32), self._lanes["slope"][0], fresh, rows),
             *(predicted, prediction),
         )
-        self._centred = self._centred[self._centred != 0]
+        if not self._centred.all():
+            self._set_centred(self._centred[self._centred != 0])
         table.enter(batch, fresh[:n_fresh])
         self.scores.add(predicted[first:i], label[first:i], importance[first:i])
         if i < batch.n_examples:
@@ -278,17 +283,12 @@ class LaneLearner(Learner):
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; return the prediction."""
-        if self._has_fast_path:
-            return super().learn_one(features, label, importance)
-        return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
-
-    def predict_one(self, features: Features) -> float:
-        """Predict one example by the lane that is best so far; changes nothing."""
-        if self._has_fast_path:
-            return super().predict_one(features)
-        return float(self._predicted_at_once(Batch.from_dicts([features]))[0])
+        if self._centres and not self._state[lane_kernels.NOTED]:
+            return float(self.learn(Batch.from_dicts([features], [label], [importance]))[0])
+        return super().learn_one(features, label, importance)
 
     def _predicted_at_once(self, batch: Batch) -> NDArray[np.float64]:
+        """Predict by the lane that is best so far."""
         return self.predict_lanes(batch)[:, self.best_so_far]
 
     def predict_lanes(self, batch: Batch) -> NDArray[np.float64]:
@@ -394,7 +394,7 @@ class LaneLearner(Learner):
                 "state": self._state.tolist(),
                 "error": self._lanes["error"][0].tolist(),
                 "best": self.best_so_far,
-                "centred": self._centred.tolist(),
+                "centred": self._centred[self._centred != 0].tolist(),
                 "scores": self.scores.state(),
             }
         }
@@ -414,7 +414,7 @@ class LaneLearner(Learner):
         self._state[:], self._lanes["error"] = lanes["state"], lanes["error"]
         lane_kernels.restore_proof(self._lanes, self._state)
         self._best[0] = lanes["best"]
-        self._centred = np.array(lanes["centred"], np.uint64)
+        self._set_centred(np.array(lanes["centred"], np.uint64))
         self.scores.restore(lanes["scores"])
 
     def eviction_report(self) -> dict[str, float]:

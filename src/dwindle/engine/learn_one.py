@@ -306,8 +306,8 @@ class FastPath:
     """
 
     def __init__(self, parts: Any, label_scale: LabelScale) -> None:
-        # The workspace from ``moments`` to ``parts``, whose methods learn and predict.
-        self._fixed = label_scale.moments, label_scale.centred, parts
+        self._scale = label_scale.moments, label_scale.centred
+        self.parts = parts  # whose methods learn and predict; others may take their place
         self._packed: Packed | None = None
         self.learn: Any = None
         self.predict: Any = None
@@ -327,9 +327,8 @@ class FastPath:
 
     def _compiled(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> Any:
         packed = PackedType(_typeof(self.packed(clock, table).workspace))
-        parts = self._fixed[-1]
-        ingredients = (part for part in parts if isinstance(part, tuple))
-        return in_class(kernel.of(parts, *ingredients).compile((*kinds, packed)))
+        ingredients = (part for part in self.parts if isinstance(part, tuple))
+        return in_class(kernel.of(self.parts, *ingredients).compile((*kinds, packed)))
 
     def make_room(self, n: int) -> None:
         """Make room for examples of n features."""
@@ -360,13 +359,14 @@ class FastPath:
                     and work.cells is table.cells
                     and work.pending is table.names.pending
                     and work.register is table.seen.register
+                    and work.parts is self.parts
                 ):
                     return found
             state: tuple[Any, ...] = (
                 *(table.cells, table.capacity, table.counts, clock.position, clock.pulled),
                 *(clock.rate, clock.before, clock.size, table.names.pending, table.seen.register),
             )
-            work = Workspace._make((*state, *self._fixed, *self._scratch))
+            work = Workspace._make((*state, *self._scale, self.parts, *self._scratch))
             self._packed = Packed(work, pack(work))
 
     def accepts(self, label: float) -> bool:
