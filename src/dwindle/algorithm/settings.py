@@ -170,14 +170,14 @@ class LearnerSettings:
     beta: float | None = option(
         None,
         "Damping of the first steps, for adaptive, centred, ftrl and rda.",
-        default_text="0.2; 0.05 if adaptive with several classes",
+        default_text="0.2; with several classes 0.05 if adaptive, 0.01 if rda",
     )
     learning_rate: Any = option(
         None,
         "Learning rate.",
         short="l",
-        default_text="0.6 if adaptive or centred, 2 with several classes, 0.8 if ftrl, 1.5 if rda, "
-        "else 0.3",
+        default_text="0.6 if adaptive or centred, 2 with several classes, 1.5 if rda, 0.8 if ftrl, "
+        "0.5 if it centres, else 0.3",
     )
     power_t: float = option(0.0, "The learning rate decays as 1/t^power_t.")
     initial_t: float = option(1.0, "Initial t of the decay; a larger one delays it.")
