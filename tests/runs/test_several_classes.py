@@ -139,7 +139,8 @@ def test_a_class_that_comes_later_is_refused_unless_it_was_named(folder):
     assert load_model(folder / "m").classes == ["cat", "dog", "emu", "owl"]
 
 
-def test_a_stopped_run_goes_on_to_the_bit(folder):
+@pytest.mark.parametrize("gravity", [1e-4, "auto"])
+def test_a_stopped_run_goes_on_to_the_bit(folder, gravity):
     class Stopping(dw.Observer):
         left = 2
 
@@ -147,7 +148,7 @@ def test_a_stopped_run_goes_on_to_the_bit(folder):
             self.left -= 1
             return self.left == 0
 
-    settings = TrainSettings(passes=3, gravity=1e-4, holdout=5)
+    settings = TrainSettings(passes=3, gravity=gravity, holdout=5)
     paths = [str(folder / "train.csv")]
     train(paths, folder / "whole", settings)
     with pytest.raises(dw.Stopped):
