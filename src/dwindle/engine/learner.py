@@ -15,15 +15,13 @@ from dwindle._base.interrupts import Held
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import NoShrinkage, Shrinkage, Truncation
+from dwindle.algorithm.shrinkage import Shrinkage, Truncation
 from dwindle.algorithm.updates import (
-    KNOWN,
     Adaptive,
     Update,
     centres,
     default_learning_rate,
     eviction_report,
-    inverted,
 )
 from dwindle.engine import kernels
 from dwindle.engine.explain import Explanation, explained
@@ -38,7 +36,14 @@ from dwindle.engine.learn_one import (
     FastPath,
     Parts,
 )
-from dwindle.engine.learner_state import arguments_in, described, restore, state_of
+from dwindle.engine.learner_state import (
+    arguments_in,
+    described,
+    restore,
+    state_of,
+    statistics_of,
+    with_weights,
+)
 from dwindle.engine.table import Table, empty_cells
 from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
@@ -370,13 +375,7 @@ class Learner:
 
         Of averaged gradients, the root of their squares too.
         """
-        fields = self.bias.dtype.names or ()
-        if "inverse" not in fields:
-            return {}
-        cells = self.table.cells[self.table.places(key)]
-        found = {"root": cells["root"].astype(np.float32)} if "root" in fields else {}
-        ones = (cells["inverse"] == 1.0).all() or not cells["inverse"].any()
-        return found if ones else found | {"scale": inverted(cells["inverse"])}
+        return statistics_of(self.table, key)
 
     def moment(self) -> dict[str, Any] | None:
         """Return what goes on beside weights and statistics, if anything does, fit for JSON."""
@@ -394,20 +393,8 @@ class Learner:
 
         The update may have no state that would: then its weights are others.
         """
-        state = self.state()
-        cells = {name: np.zeros(len(key), each.dtype) for name, each in state["cells"].items()}
-        cells |= {"id": key, "weight": weight}
-        if "inverse" in cells and "scale" in statistics:
-            unit = np.hypot(statistics["scale"], statistics.get("mean", np.float32(0)))
-            cells["inverse"] = inverted(unit)
-            cells["seen"] = np.where(unit > 0.0, KNOWN, 0)
-        bias = {"weight": intercept}
-        if hasattr(self.update, "fields_of"):
-            root = statistics.get("root", np.zeros(len(key)))
-            pulled = self.shrinkage, self.clock.size
-            cells |= self.update.fields_of(weight, cells["inverse"], root, *pulled)
-            bias |= self.update.fields_of(intercept, 1.0, 0.0, NoShrinkage(), 0.0)
-        return state | {"cells": cells, "intercept": state["intercept"] | bias}
+        pulled = self.shrinkage, self.clock.size
+        return with_weights(self.state(), key, weight, intercept, statistics, self.update, *pulled)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""

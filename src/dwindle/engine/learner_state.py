@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import from_recipe, json_number, recipe
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.updates import MOST, inverted
+from dwindle.algorithm.shrinkage import NoShrinkage
+from dwindle.algorithm.updates import KNOWN, MOST, inverted
 from dwindle.engine.budget import Eviction
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.label_scale import LabelScale
@@ -118,3 +119,39 @@ def _of_today(rows: NDArray[Any], fields: Mapping[str, Any]) -> Mapping[str, Any
     if "total" in known:
         translated["noted"] = known["seen"]
     return known | translated
+
+
+def statistics_of(table: Table, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+    """Return what a table knows of features beside their weights: see `Learner.statistics_of`."""
+    fields = table.cells.dtype.names or ()
+    if "inverse" not in fields:
+        return {}
+    cells = table.cells[table.places(key)]
+    found = {"root": cells["root"].astype(np.float32)} if "root" in fields else {}
+    ones = (cells["inverse"] == 1.0).all() or not cells["inverse"].any()
+    return found if ones else found | {"scale": inverted(cells["inverse"])}
+
+
+def with_weights(
+    state: Mapping[str, Any],
+    key: NDArray[np.uint64],
+    weight: NDArray[np.float64],
+    intercept: float,
+    statistics: Mapping[str, NDArray[Any]],
+    update: Any,
+    shrinkage: Any,
+    size: float,
+) -> dict[str, Any]:
+    """Return the state of a new learner as it would be with these weights."""
+    cells = {name: np.zeros(len(key), each.dtype) for name, each in state["cells"].items()}
+    cells |= {"id": key, "weight": weight}
+    if "inverse" in cells and "scale" in statistics:
+        unit = np.hypot(statistics["scale"], statistics.get("mean", np.float32(0)))
+        cells["inverse"] = inverted(unit)
+        cells["seen"] = np.where(unit > 0.0, KNOWN, 0)
+    bias = {"weight": intercept}
+    if hasattr(update, "fields_of"):
+        root = statistics.get("root", np.zeros(len(key)))
+        cells |= update.fields_of(weight, cells["inverse"], root, shrinkage, size)
+        bias |= update.fields_of(intercept, 1.0, 0.0, NoShrinkage(), 0.0)
+    return {**state, "cells": cells, "intercept": state["intercept"] | bias}
