@@ -79,10 +79,10 @@ def test_json_is_each_score_the_choice_and_the_training(data, tmp_path):
     assert done.stderr == ""
     for name in ("dense", "chosen"):
         assert choice[name] in scores
-    assert choice["metric"] == "accuracy"
-    assert choice["bound"] == pytest.approx(0.99 * choice["dense"]["accuracy"])
-    assert choice["chosen"]["accuracy"] >= choice["bound"]
-    within = [s["kept"] for s in scores if s["accuracy"] >= choice["bound"]]
+    assert choice["metric"] == "auc"
+    assert choice["bound"] == pytest.approx(0.998 * max(s["auc"] for s in scores))
+    assert choice["chosen"]["auc"] >= choice["bound"]
+    within = [s["kept"] for s in scores if s["auc"] >= choice["bound"]]
     assert choice["chosen"]["kept"] == min(within)
     assert shlex.split(choice["command"])[:2] == ["dwindle", "train"]
     assert summary["kept"] == len(Model.load(tmp_path / "m"))
@@ -173,10 +173,10 @@ def test_a_log_gets_the_table_and_the_choice_and_a_line_now_and_then(data, tmp_p
     head = next(line for line in lines if "±" in line)
     assert head.split() == [
         "kept",
-        "accuracy",
+        "AUC",
         "±",
         "error",
-        "AUC",
+        "accuracy",
         "gravity",
         "passes",
         "cooldown",
