@@ -50,8 +50,8 @@ def test_numbers_have_no_accuracy_and_the_first_labels_decide(tmp_path):
     )
     assert done.returncode == 2
     assert "metric accuracy needs labels of two classes, not Squared" in done.stderr
+    how = TuneSettings(grid=GRID, folds=3, tolerance=0.01)
     with pytest.warns(UserWarning, match="no gravity tried is within the tolerance"):
-        how = TuneSettings(grid=GRID, folds=3, tolerance=0.01)
         tuned = tune([str(tmp_path / "a.svm")], tmp_path / "m", how)
     assert (tuned.found.metric, tuned.summary.loss_name) == ("loss", "Squared")
     assert (
