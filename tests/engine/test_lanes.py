@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reference
@@ -60,6 +60,19 @@ def agree(learner, weights, intercepts, tolerance=1e-5):
     np.testing.assert_allclose(intercepts, weights.get(reference.INTERCEPT, 0.0), 2e-5, 1e-5)
 
 
+def rounding_decides_on_the_best(loss, examples, expected):
+    """Whether two lanes err alike but for single precision, so that either may be called the best."""
+    error = np.zeros(len(expected[0][1]))
+    for (_, label, importance), (_, predictions, _) in zip(examples, expected, strict=True):
+        if importance > 0:
+            slopes = np.array([importance * loss.slope(p, label) for p in predictions])
+            error = 0.999 * error + slopes**2
+            apart = error - error.min()
+            if ((apart > 0) & (apart < 1e-5 * error.min())).any():
+                return True
+    return False
+
+
 @cases
 @pytest.mark.parametrize("which", range(5))
 @given(seed=seeds, intercept=st.booleans(), scaled=st.booleans())
@@ -70,6 +83,7 @@ def test_all_lanes_are_the_reference_s(loss, update, which, seed, intercept, sca
     settings = {"intercept": intercept, "normalize": scaled}
     learner = lane_learner(update, loss, shrinkage, 0.1, **settings)
     expected = expected_of(learner, loss, update, examples)
+    assume(not rounding_decides_on_the_best(loss, examples, expected))
     predictions = learner.learn(batch_of(examples))
     np.testing.assert_allclose(predictions, [p for p, _, _ in expected], 2e-5, 2e-5)
     intercepts = learner.predict_lanes(batch_of([([], loss.labels[0], 1.0)]))[0]
