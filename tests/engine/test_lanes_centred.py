@@ -52,7 +52,7 @@ def learner(update=UPDATES[0].update, **settings):
     return LaneLearner(Squared(), update=update, learning_rate=0.5, **settings)
 
 
-@pytest.mark.parametrize("update", UPDATES, ids=str)
+@pytest.mark.parametrize("update", UPDATES, ids=lambda each: str(each.update))
 @given(seed=seeds)
 @few_examples(5)
 def test_all_lanes_are_the_reference_s(update, seed):
