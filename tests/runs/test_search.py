@@ -92,10 +92,12 @@ def test_each_score_is_to_the_bit_that_of_learners_that_never_saw_the_fold():
 
 
 @pytest.mark.parametrize(
-    ("update", "near"), [("plain", 1e-4), ("adaptive", 0.03), ("rda", 0.03)], ids=str
+    ("update", "near", "decay"),
+    [("plain", 1e-4, 0.5), ("adaptive", 0.03, 0.5), ("rda", 0.03, 1.0)],
+    ids=str,
 )
-def test_gravities_in_lanes_score_about_as_learners_of_their_own(update, near):
-    grid = SMALL._replace(update=(update,), passes=(1,), pass_decay=(1.0,))
+def test_gravities_in_lanes_score_about_as_learners_of_their_own(update, near, decay):
+    grid = SMALL._replace(update=(update,), passes=(1,), pass_decay=(decay,))
     found = Search(Logistic(), grid, folds=4).run(batches())
     for score in found.scores:
         (_, ranked, loss), kept, _ = left_out(score.setting)
