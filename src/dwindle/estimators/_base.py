@@ -206,7 +206,7 @@ class TruncatedGradient(HasLearned, RunSettings):
             raise DataError(f"{data.name}: no examples to learn from")
         if not warm:
             self._said, self._feature_names, self._cooled, self._n_examples = {}, None, 0, 0
-        self._predictor, self._heaviest = fitting.learner, None
+        self._predictor, self._heaviest = fitting.learner, {}
         self._cooled, self._n_examples = (
             self._cooled + self.cooldown,
             self._n_examples + fitting.examples,
@@ -218,7 +218,7 @@ class TruncatedGradient(HasLearned, RunSettings):
             self.check()
             self._predictor = self._new_learner(self._classes, data)
             self._said, self.n_iter_, self._cooled, self._n_examples = {}, 1, 0, 0
-            self._feature_names = self._heaviest = None
+            self._feature_names, self._heaviest = None, {}
         learner = self._learning(data)
         fitting = Fitting(lambda: learner, verbose=verbose)
         for examples in data.learned(more=False):
@@ -256,7 +256,7 @@ class TruncatedGradient(HasLearned, RunSettings):
         elif not model.has_state:
             warn("the model was saved without its state: only the features that it kept go on")
         self._n_examples = int(self._said.get("examples", 0))
-        self.n_iter_, self._heaviest = int(self._said.get("passes", 1)), None
+        self.n_iter_, self._heaviest = int(self._said.get("passes", 1)), {}
         self._cooled = self._predictor.n_steps - before
 
     def _new_learner(self, classes: int, data: Data) -> Learners:

@@ -39,7 +39,7 @@ class HasLearned(HasColumns):
     keep: int | None
     _predictor: Predictor  # what was learned
     _path: LanePath | None = None  # that the predictor was picked from, if it was loaded
-    _heaviest: Any = None  # what was cut to ``keep`` features, and when
+    _heaviest: dict[Any, Models]  # what was cut to ``keep`` features, and when
     _cooled = 0  # steps that were no examples
     _n_examples = 0  # learned from, each counted once
     _file_kind: ClassVar[str]  # what `predict_file` asks `runs.predict` for
@@ -197,10 +197,10 @@ class HasLearned(HasColumns):
         if self.keep is None and not isinstance(members_of(predictor)[0], LaneLearner):
             return predictor
         now = (self.keep, predictor.n_steps, self._choice)
-        if self._heaviest is None or self._heaviest[0] != now:
-            self._heaviest = (now, model_of(predictor, keep=self.keep))
-        found: Models = self._heaviest[1]
-        return found
+        if now not in self._heaviest:
+            self._heaviest.clear()
+            self._heaviest[now] = model_of(predictor, keep=self.keep)
+        return self._heaviest[now]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Predict each row, before any link; of several classes, a column for each."""

@@ -54,7 +54,7 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
     >>> from river import datasets, evaluate, metrics, preprocessing
     >>> model = preprocessing.StandardScaler() | TruncatedGradientClassifier(gravity=1e-3)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.ROCAUC())
-    ROCAUC: 95.40%
+    ROCAUC: 95.50%
     """
 
     _default = Logistic()
@@ -87,7 +87,7 @@ class TruncatedGradientRegressor(TruncatedGradient, base.Regressor):
     >>> from river import datasets, evaluate, metrics
     >>> model = TruncatedGradientRegressor(gravity=1e-3)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.304088
+    MAE: 0.335158
     """
 
     _default = Squared()
