@@ -199,7 +199,7 @@ def test_on_a_terminal_a_bar_counts_the_runs_and_goes(data, tmp_path):
     assert not any("━" in line for line in left)
     so_far = [line for line in left if line.startswith("best so far ")]
     assert so_far == left[: len(so_far)] != []
-    assert left[len(so_far)].split()[:2] == ["kept", "accuracy"]
+    assert left[len(so_far)].split()[:2] == ["kept", "AUC"]
 
 
 def test_threads_change_nothing(data, tmp_path):
