@@ -41,7 +41,8 @@ ON = ("intercept", "standardize")  # unless told otherwise
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "a.vw"
-    path.write_text("".join(f"{1 - 2 * (i % 2)} | w{i % 7} x:{i % 3}\n" for i in range(60)))
+    # Both labels in either of two folds: an AUC needs them.
+    path.write_text("".join(f"{1 - 2 * (i // 2 % 2)} | w{i % 7} x:{i % 3}\n" for i in range(60)))
     return path
 
 
