@@ -303,13 +303,15 @@ def clicks(tmp_path_factory):
 @pytest.mark.slow
 def test_the_command_line_keeps_a_budget_and_says_what_it_came_to(clicks, tmp_path):
     with_products = "train", clicks, "--interactions", "q*a", "--model", tmp_path / "m.parquet"
-    free, within = (run(*with_products, "--json", *budget) for budget in ((), ("--max-live", 9000)))
+    budget = "--json", "--max-live", 9000
+    free, within = run(*with_products, "--json", "--dense"), run(*with_products, *budget, "--dense")
     assert free["peak_live"] > 300_000
     assert within["peak_live"] <= 9000
     assert within["eviction_report"]["gravity"] > 0 == len(free["eviction_report"])
-    forgetting = run(*with_products, "--json", "--max-live", 9000, "--update", "ftrl", "-g", 3)
-    assert forgetting["peak_live"] <= 9000
-    assert 0 < forgetting["eviction_report"]["absence"] < 3000  # the steps there were
+    for forgets in ([], ["--update", "ftrl", "-g", 3]):
+        forgetting = run(*with_products, *budget, *forgets)
+        assert forgetting["peak_live"] <= 9000
+        assert 0 < forgetting["eviction_report"]["absence"] < 3000  # the steps there were
 
 
 def test_a_run_within_a_budget_is_stopped_and_resumed_to_the_bit(clicks, tmp_path):
@@ -339,6 +341,6 @@ def test_a_run_stays_within_the_memory_it_is_given(tmp_path):
     done = run("train", path, "--interactions", "q*a", "--memory", "700MB", "--json",
                "--model", tmp_path / "m.parquet", apart=True)  # fmt: skip
     assert done["seen"] > 6_000_000
-    assert done["peak_live"] > 700_000
+    assert done["peak_live"] > 600_000
     assert done["kept"] > 500_000
     assert done["peak_memory_bytes"] < 700e6

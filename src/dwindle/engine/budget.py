@@ -21,7 +21,7 @@ KEPT = 0.8  # the share of a full budget that an eviction leaves
 
 # The memory of a run in bytes: for the program and the data it reads; and for each live feature,
 # its cell and name while learning, then its row in the model and in the file that is written.
-FIXED, PER_FEATURE = 500 * 10**6, 250
+FIXED, PER_FEATURE = 500 * 10**6, 300
 
 
 class Eviction(NamedTuple):
