@@ -40,9 +40,8 @@ class LaneLearner(Learner):
     the predictions of the first pass; `frontier` lists them all.
 
     >>> learner = LaneLearner()
-    >>> for _ in range(100):
-    ...     _ = learner.learn_one({"tells": 1, "often": 1}, 1)
-    ...     _ = learner.learn_one({"often": 1}, -1)
+    >>> for tells, noise in [(1, 1), (1, -1), (-1, -1), (-1, 1)] * 50:
+    ...     _ = learner.learn_one({"tells": tells, "noise": noise}, tells)
     >>> list(learner.weights())
     ['tells']
     """
