@@ -239,7 +239,7 @@ def test_an_adaptive_step_is_divided_by_the_length_of_its_example(intercept):
 
 def test_the_rate_unless_told_is_the_update_s():
     assert Learner().schedule == Schedule(0.6)
-    for update, rate in ((FTRL(), 0.8), (RDA(), 0.8), (Plain(), 0.3), (Averaged(), 0.3)):
+    for update, rate in ((FTRL(), 0.8), (RDA(), 1.5), (Plain(), 0.3), (Averaged(), 0.3)):
         assert Learner(update=update).schedule == Schedule(rate)
 
 
