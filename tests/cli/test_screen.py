@@ -1,6 +1,7 @@
 """What a person at a terminal sees, and what a log file gets."""
 
 import fcntl
+import itertools
 import os
 import pty
 import re
@@ -135,7 +136,9 @@ def model(data):
 
 
 def table(lines):
-    return [line for line in lines if re.match(r" *(pass|examples|[0-9,]+) ", line)]
+    """The table of progress, which an empty line ends."""
+    begun = itertools.takewhile(str.strip, lines)
+    return [line for line in begun if re.match(r" *(pass|examples|[0-9,]+) ", line)]
 
 
 @pytest.mark.slow

@@ -119,7 +119,7 @@ def test_classes_share_the_budget(tmp_path):
 
 
 def test_what_is_kept_of_several_classes_are_weights(tmp_path):
-    _train(tmp_path, [1, 2, 3] * 5, "--loss", "logistic")
+    _train(tmp_path, [1, 2, 3] * 5, "--loss", "logistic", "--dense")
     done = dwindle("merge", "m.parquet", "m.parquet", "-m", "n", cwd=tmp_path, text=True)
     assert "6 weights of 3 classes kept" in done.stderr
 
@@ -140,6 +140,7 @@ def test_a_search_by_accuracy_says_so_where_it_says_little(tmp_path):
     _train(tmp_path, ([0] * 19 + [1]) * 5)
     how = ("--label-column", "y", "--learning-rate", "0.1", "--gravity", "0", "--no-picture")
     how += ("--passes", "1", "--pass-decay", "1", "--cooldown", "0", "--folds", "2")
+    how += ("--metric", "accuracy")
     tune = ("tune", "a.csv", "-m", "m.parquet", *how)
     done = dwindle(*tune, cwd=tmp_path, text=True)
     assert "accuracy says little: the commoner class has 95.00% of the examples" in done.stderr

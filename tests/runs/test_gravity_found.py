@@ -51,7 +51,7 @@ def test_the_screen_shows_every_gravity_and_marks_the_chosen_one(trained):
     [head] = [k for k, line in enumerate(lines) if line.split()[:1] == ["gravity"]]
     rows = lines[head + 1 : head + 9]
     kept = [int(row.split()[2].replace(",", "")) for row in rows]
-    [chosen] = [k for k, row in enumerate(rows) if row.endswith("<- chosen")]
+    [chosen] = [k for k, row in enumerate(rows) if row.endswith(" chosen")]
     assert kept[0] == 40
     assert kept[chosen] == len(model)
     assert lines[head + 9].startswith("chosen        the fewest features with an AUC ")

@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import click
-
 from dwindle._base.text import counted
 
 LATE, HELD = "over the last quarter", "on the holdout"  # the examples by which is chosen
@@ -36,7 +34,7 @@ def table(lanes: Sequence[Any], metric: str, *, held: bool = False) -> Iterator[
     heading, *rows = _rows(shown, metric, held)
     yield heading
     for lane, row in zip(shown, rows, strict=True):
-        yield click.style(f"{row}  <- chosen", bold=True) if lane.chosen else row
+        yield f"{row} chosen" if lane.chosen else row
 
 
 def class_table(
@@ -55,14 +53,14 @@ def _rows(lanes: Sequence[Any], metric: str, held: bool) -> Iterator[str]:
     told = any(lane.evidence for lane in lanes)
     ranks = not any(math.isnan(lane.auc) for lane in lanes)
     yield (
-        f"  gravity{'  evidence' if told else ''}    features        loss"
-        f"{'     AUC' if ranks else ''}   {'held' if held else 'late'} {TITLES[metric]}"
+        f" gravity{' evidence' if told else ''}  features     loss"
+        f"{'     AUC' if ranks else ''} {'held' if held else 'late'} {TITLES[metric]}"
     )
     for lane in lanes:
-        evidence = f"{lane.evidence:10.3g}" if told else ""
+        evidence = f"{lane.evidence:9.3g}" if told else ""
         auc = f"  {lane.auc:.4f}" if ranks else ""
-        figures = f"{lane.kept:12,} {lane.loss:11.6f}{auc} {lane.judged:10.4f}"
-        yield f"{lane.gravity:9.3g}{evidence}{figures}"
+        figures = f"{lane.kept:10,} {lane.loss:#8.4g}{auc} {lane.judged:#8.4g}"
+        yield f"{lane.gravity:8.3g}{evidence}{figures}"
 
 
 def _reason(choice: Any, where: str) -> str:

@@ -129,18 +129,24 @@ class Search:
             return self.metric
         return ("auc" if self.classes <= 2 else "accuracy") if self._ranks else "loss"
 
-    def _slack(self, best: Score) -> float:
+    def _measured_by(self, scores: list[Score]) -> str:
+        """Return the metric: the accuracy instead of an AUC that no fold has, unless asked for."""
+        lacks_auc = all(math.isnan(each.auc) for each in scores)
+        by_itself = self.metric is None and self.measure == "auc"
+        return "accuracy" if by_itself and lacks_auc else self.measure
+
+    def _slack(self, best: Score, metric: str) -> float:
         """Return by how much the metric may be worse than the best."""
-        value = abs(good(best, self.measure))
+        value = abs(good(best, metric))
         if self.tolerance is not None:
             return self.tolerance * value
-        if self.measure == "auc":
+        if metric == "auc":
             return 0.002 * value
         return max(0.01 * value, 0.0 if math.isnan(best.spread) else best.spread)
 
     def choose(self, scores: list[Score]) -> Found:
         """Choose the best without shrinkage, and the sparsest that is about as good."""
-        metric = self.measure
+        metric = self._measured_by(scores)
         dense = max(
             (each for each in scores if not each.setting.shrinks),
             key=lambda each: good(each, metric),
@@ -155,7 +161,7 @@ class Search:
             return Found(metric, dense, chosen, None, scores, classes=self.classes)
         best = max(scores, key=lambda each: good(each, metric))
         best = best if self.tolerance is None else dense
-        least = good(best, metric) - self._slack(best)
+        least = good(best, metric) - self._slack(best, metric)
         enough = [each for each in scores if good(each, metric) >= least]
         chosen = min(enough, key=lambda each: (each.kept, -good(each, metric)))
         bound = METRICS[metric].better * least
