@@ -66,7 +66,7 @@ def test_inspect_shows_the_frontier_and_the_weights_of_the_one_picked(folder):
     shown = {f"{lane.loss:#.4g}": str(lane.kept) for lane in path.frontier()}
     assert all(shown[loss] in row for row in rows for loss in row if loss in shown)
     [chosen] = [row for row in rows if row[-1] == "chosen"]
-    assert f"{path.frontier()[path.chosen].loss:.6f}" in chosen
+    assert f"{path.frontier()[path.chosen].loss:#.4g}" in chosen
     assert "--keep N picks the best of at most N features" in said
     said = json.loads(dwindle("inspect", "path", "--keep", 1, "--json", cwd=folder).stdout)
     assert said["weights"] == Model.load(folder / "small").weights()
