@@ -27,7 +27,7 @@ A ratio below 1 means that dwindle's loss is the lower one.
 
 ## What the defaults are, and why
 
-`{update}` with a learning rate of {rate:g}, and `{shrinkage}`, which is no gravity: features are dropped only if you ask for it.
+Eight models go through the data together, each with a gravity of its own, and the one with the fewest features that predicts about as well as the best is kept: see [Sparse by itself](auto.md). For two classes they learn by `{update}` with a learning rate of {rate:g}; a progressive prediction is that of the model that was best so far.
 
 - Each feature has its own learning rate, in a unit of its own: the root mean square of its values in the examples that have it. So neither rare features nor the scale of a column need attention, nor do columns with a few values far above the others.
 - A step is divided by the length of its example, in the same units. A step in n features thus moves the prediction by about √n instead of n, and one rate suits short and long examples. Vowpal Wabbit divides by the length of an average example.
@@ -58,7 +58,6 @@ def page(results: dict[str, Any]) -> str:
         shuffles=max(row["shuffles"] for row in rows),
         update=about["update"],
         rate=about["learning_rate"],
-        shrinkage=about["shrinkage"],
         losing=LOSING.format(worst=100 * (WORST - 1), sets=", ".join(losing)) if losing else "",
         seconds=about["seconds"],
         versions=", ".join(f"{name} {number}" for name, number in about["versions"].items()),
