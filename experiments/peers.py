@@ -67,19 +67,23 @@ def lasso(X: csr_array, y: Floats, X_test: csr_array, y_test: Floats) -> list[Po
         )
 
 
+def l1_regression(strength: float) -> LogisticRegression:
+    """LIBLINEAR with an L1 penalty of this strength."""
+    return LogisticRegression(
+        C=1 / strength,
+        l1_ratio=1,
+        solver="liblinear",
+        intercept_scaling=100,  # LIBLINEAR penalises the intercept: so much less than a weight
+        tol=1e-3,
+        random_state=0,
+    )
+
+
 def l1_logistic(X: csr_array, y: Floats, X_test: csr_array, y_test: Floats) -> list[Point]:
     """Logistic regression with an L1 penalty, by LIBLINEAR."""
 
     def fit(strength: float) -> Floats:
-        model = LogisticRegression(
-            C=1 / strength,
-            l1_ratio=1,
-            solver="liblinear",
-            intercept_scaling=100,  # LIBLINEAR penalises the intercept: so much less than a weight
-            tol=1e-3,
-            random_state=0,
-        )
-        found: Floats = model.fit(X, y).coef_.ravel()
+        found: Floats = l1_regression(strength).fit(X, y).coef_.ravel()
         return found
 
     with warnings.catch_warnings():

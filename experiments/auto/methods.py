@@ -33,7 +33,7 @@ from dwindle.runs.tune.grid import Grid
 from dwindle.runs.tune.tune import TuneSettings, tune
 from experiments.auto.sets import Files, Floats, Rows
 from experiments.frontier.wabbit import CONSTANT
-from experiments.peers import strongest_penalty
+from experiments.peers import l1_regression, strongest_penalty
 
 FACTOR, LEAST, BEYOND, MOST = 2.0, 10, 3, 40  # of a walk
 CHANCE = 0.5  # the AUC of a model that keeps nothing
@@ -102,15 +102,7 @@ def liblinear(rows: Rows, seed: int) -> Found:
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
 
     def fitted(strength: float, x: csr_array, y: Floats) -> LogisticRegression:
-        model = LogisticRegression(
-            C=1 / strength,
-            l1_ratio=1,
-            solver="liblinear",
-            intercept_scaling=100,  # LIBLINEAR penalises the intercept: so much less than a weight
-            tol=1e-3,
-            random_state=0,
-        )
-        return model.fit(x, y)
+        return l1_regression(strength).fit(x, y)
 
     def judged(strength: float) -> float:
         each = [_auc(fitted(strength, x[fit], y[fit]), x[held], y[held]) for fit, held in folds]

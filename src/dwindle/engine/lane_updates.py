@@ -96,13 +96,13 @@ class Pull(NamedTuple):
 
 
 @by_class_or_default
-def pull_of(update: Any, shared: Any) -> Any:  # noqa: ARG001  (it may look at its own)
+def pull_of(_update: Any, shared: Any) -> Any:
     """Return the pull of all lanes."""
     return Pull(row(shared, "gravity"), row(shared, "proof"))
 
 
 @by_class_or_default
-def no_pull(update: Any, shared: Any) -> Any:  # noqa: ARG001
+def no_pull(_update: Any, shared: Any) -> Any:
     """Return what holds the intercept down: nothing."""
     none = filled(row(shared, "gravity"), 0.0)
     return Pull(none, none)
@@ -148,19 +148,19 @@ def in_units(update: Any, cell: Any, share: Any, x: Any) -> Any:
 
 
 @by_class_or_default
-def lengthens(update: Any) -> bool:  # noqa: ARG001
+def lengthens(_update: Any) -> bool:
     """Whether rates are divided by the length of an example."""
     return True
 
 
 @by_class_or_default
-def hurries(update: Any) -> bool:  # noqa: ARG001
+def hurries(_update: Any) -> bool:
     """Whether the intercept's steps are not divided by the length, if the clock is the noise's."""
     return True
 
 
 @by_class_or_default
-def note_value(update: Any, cell: Any, x: Any) -> None:  # noqa: ARG001
+def note_value(_update: Any, cell: Any, x: Any) -> None:
     """Take a value of the feature into its unit, up to `COUNTED` values."""
     size: Any = min(max(abs(x), np.float32(SMALLEST)), np.float32(LARGEST))
     if cell.seen == 0:
@@ -175,7 +175,7 @@ def note_value(update: Any, cell: Any, x: Any) -> None:  # noqa: ARG001
 
 
 @by_class_or_default
-def centring(update: Any) -> bool:  # noqa: ARG001
+def centring(_update: Any) -> bool:
     """Whether features that every example has are taken by their distance from their mean."""
     return False
 
@@ -186,13 +186,13 @@ def note_mean(update: Any, cell: Any, x: Any, part: float, first: bool) -> None:
 
 
 @by_class_or_default
-def along(update: Any, cell: Any, x: Any) -> Any:  # noqa: ARG001
+def along(_update: Any, _cell: Any, x: Any) -> Any:
     """Return x, or its distance from the mean if the feature has one."""
     return x
 
 
 @by_class_or_default
-def mean_of(update: Any, cell: Any) -> float:  # noqa: ARG001
+def mean_of(_update: Any, _cell: Any) -> float:
     """Return the mean by which the feature is centred; 0 if it is not."""
     return 0.0
 
@@ -203,7 +203,7 @@ def uncentre(update: Any, cell: Any) -> None:
 
 
 @by_class_or_default
-def add_slope(update: Any, cell: Any, shared: Any, x: Any) -> Any:  # noqa: ARG001
+def add_slope(_update: Any, cell: Any, shared: Any, x: Any) -> Any:
     """Add (s x)^2 to n; return by how much its root grew.
 
     In single precision n stands still once it is 2^23 times what is added.
@@ -224,7 +224,7 @@ def is_held(update: Any, cell: Any, view: Any, clock: float) -> bool:
 
 
 @by_class_or_default
-def absence(update: Any, cell: Any, now: float) -> float:  # noqa: ARG001
+def absence(_update: Any, cell: Any, now: float) -> float:
     """Return for how many steps the feature was not seen."""
     return float((np.uint64(now) - np.uint64(cell.last)) & np.uint64(LAST_32))
 
