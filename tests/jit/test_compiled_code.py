@@ -6,9 +6,14 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.updates import Plain
+from dwindle.engine import kernels
+from dwindle.jit.compile import stamp
 from helpers.effort import FULL
 
 ROOT = Path(__file__).parents[2]
@@ -249,3 +254,12 @@ def test_the_inner_loops_count_no_references(tmp_path):
     """
     counts = run(code, cache=tmp_path).split()
     assert len(counts) == 2
+
+
+def test_code_is_cached_by_the_classes_it_is_for_even_if_it_does_not_call_them():
+    class Mine(NamedTuple):
+        pass
+
+    function = kernels.predict.function
+    assert stamp(function, Plain, Mine) != stamp(function, Plain, Logistic)
+    assert stamp(function, Plain, Mine) == stamp(function, Plain, Mine)

@@ -112,10 +112,13 @@ def stamp(function: pytypes.FunctionType, *classes: type) -> str:
 
     That is the files of all functions and the values of all constants. From a generic the walk goes
     on to the methods of ``classes``, and from an ingredient that is a constant to all of its own.
+    The classes count by name, too: what is cached refers to their modules, which another program
+    may not have.
     """
     reached = _reached(function, classes)
     compiler = map(_digest_of, (Path(__file__), Path(__file__).with_name("parts.py")))
-    digests = {*compiler, *map(_source, reached), *map(_constants, reached)}
+    names = (f"{cls.__module__}.{cls.__qualname__}".encode() for cls in classes)
+    digests = {*compiler, *map(_source, reached), *map(_constants, reached), *names}
     return sha256(b"".join(sorted(digests))).hexdigest()
 
 
