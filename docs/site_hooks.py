@@ -23,7 +23,7 @@ API_SECTIONS = {  # heading of the API reference: the modules whose public names
     "Models": ("model",),
     "Estimators": ("estimators",),
     "Losses": ("algorithm.losses",),
-    "Shrinkages": ("algorithm.shrinkage",),
+    "Shrinkages": ("algorithm.shrinkage", "algorithm.sigmas"),
     "Updates and learning rates": ("algorithm",),
     "Metrics and analysis": ("runs.metrics", "analysis", "datasets"),
     "Errors": ("_base",),

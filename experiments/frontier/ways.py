@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
+from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.dual_averaging import FTRL, RDA
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, Plain
+from dwindle.algorithm.updates import Plain
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.metrics import auc

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dwindle._base.errors import DataError, DivergedError, SettingError
+    from dwindle.algorithm.adaptive import Adaptive, Centred
     from dwindle.algorithm.dual_averaging import FTRL, RDA
     from dwindle.algorithm.losses import (
         ClippedSquared,
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import (
         ElasticNet,
-        Gravities,
         NoShrinkage,
         Rounding,
-        Sigmas,
         Subgradient,
         Truncation,
     )
-    from dwindle.algorithm.updates import Adaptive, Averaged, Centred, Plain
+    from dwindle.algorithm.sigmas import Gravities, Sigmas
+    from dwindle.algorithm.updates import Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.data.frames import batch_of
     from dwindle.data.options import ReadOptions
@@ -58,16 +58,15 @@ if TYPE_CHECKING:
 # costs nothing, and no Numba.
 _HOMES = {
     "_base.errors": ("DataError", "DivergedError", "SettingError"),
+    "algorithm.adaptive": ("Adaptive", "Centred"),
     "algorithm.dual_averaging": ("FTRL", "RDA"),
     "algorithm.losses": (
         *("ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson", "Quantile", "Squared"),
     ),
     "algorithm.schedules": ("Schedule",),
-    "algorithm.shrinkage": (
-        *("ElasticNet", "Gravities", "NoShrinkage", "Rounding", "Sigmas", "Subgradient"),
-        "Truncation",
-    ),
-    "algorithm.updates": ("Adaptive", "Averaged", "Centred", "Plain"),
+    "algorithm.shrinkage": ("ElasticNet", "NoShrinkage", "Rounding", "Subgradient", "Truncation"),
+    "algorithm.sigmas": ("Gravities", "Sigmas"),
+    "algorithm.updates": ("Averaged", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
     "data.frames": ("batch_of",),
     "data.options": ("ReadOptions",),

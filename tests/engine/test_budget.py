@@ -31,7 +31,7 @@ from dwindle.algorithm.shrinkage import NoShrinkage, Rounding
 from dwindle.data.options import ReadOptions
 from dwindle.datasets.ads import Ads
 from dwindle.engine.budget import least_worth
-from dwindle.engine.kernels import BINS, IGNORED_BITS, MAGNITUDE
+from dwindle.engine.table_kernels import BINS, IGNORED_BITS, MAGNITUDE
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.model import Model
 from dwindle.runs.observer import Stopped

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from dwindle import Batch, Model, Squared
+from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
-from dwindle.algorithm.shrinkage import Sigmas
-from dwindle.algorithm.updates import Adaptive, Plain
+from dwindle.algorithm.sigmas import Sigmas
+from dwindle.algorithm.updates import Plain
 from dwindle.engine.lanes import LaneLearner
 from dwindle.model.merge import merged
 

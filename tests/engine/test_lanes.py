@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import reference
 from dwindle import (
     FTRL,
     Adaptive,
@@ -22,7 +21,7 @@ from dwindle import (
     Squared,
     Truncation,
 )
-from dwindle.algorithm.shrinkage import Gravities, Sigmas
+from dwindle.algorithm.sigmas import Gravities, Sigmas
 from dwindle.engine.lane_scores import Choice
 from dwindle.engine.lanes import LaneLearner
 from helpers.effort import few_examples
@@ -39,6 +38,7 @@ from helpers.lane_learners import (
     weights_by_lane,
 )
 from helpers.random_streams import batch_of, seeds, stream
+from reference import INTERCEPT
 
 PLAIN = UPDATES[3]
 cases = pytest.mark.parametrize(("loss", "update"), CASES, ids=called)
@@ -49,7 +49,7 @@ def agree(learner, weights, intercepts, tolerance=1e-5):
 
     A weight is what a sum leaves above a threshold: its error is that of the sum.
     """
-    names = weights.keys() - {reference.INTERCEPT}
+    names = weights.keys() - {INTERCEPT}
     ours = weights_by_lane(learner)
     assert ours.keys() <= names
     if names:
@@ -57,7 +57,7 @@ def agree(learner, weights, intercepts, tolerance=1e-5):
         expected = np.array([weights[name] for name in sorted(names)])
         largest = np.abs(expected).max()
         np.testing.assert_allclose(found, expected, tolerance, tolerance * largest)
-    np.testing.assert_allclose(intercepts, weights.get(reference.INTERCEPT, 0.0), 2e-5, 1e-5)
+    np.testing.assert_allclose(intercepts, weights.get(INTERCEPT, 0.0), 2e-5, 1e-5)
 
 
 def rounding_decides_on_the_best(loss, examples, expected):

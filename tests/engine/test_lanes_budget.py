@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Batch, DataError
-from dwindle.algorithm.shrinkage import Sigmas
+from dwindle.algorithm.sigmas import Sigmas
 from dwindle.engine import lanes
 from helpers.effort import few_examples
 from helpers.lane_learners import LOGISTIC, UPDATES, called, final, lane_learner, weights_by_lane

@@ -6,19 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import reference
+import reference_lanes
 from dwindle import Batch, Poisson, Squared
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.dual_averaging import CentredFTRL, CentredRDA
-from dwindle.engine.lanes import LaneLearner, learner_from
+from dwindle.engine.kinds import learner_from
+from dwindle.engine.lanes import LaneLearner
 from helpers.effort import few_examples
 from helpers.lane_learners import LaneUpdate, expected_of, final, weights_by_lane
 from helpers.random_streams import batch_of, cut, seeds
+from reference import INTERCEPT
 
 BETA = 0.2
 UPDATES = [
-    LaneUpdate(CentredFTRL(BETA), lambda theta: reference.LaneCentredFTRL(BETA, theta), False),
-    LaneUpdate(CentredRDA(BETA), lambda theta: reference.LaneCentredRDA(BETA, theta), False),
+    LaneUpdate(
+        CentredFTRL(BETA), lambda theta: reference_lanes.LaneCentredFTRL(BETA, theta), False
+    ),
+    LaneUpdate(CentredRDA(BETA), lambda theta: reference_lanes.LaneCentredRDA(BETA, theta), False),
 ]
 
 
@@ -62,7 +66,7 @@ def test_all_lanes_are_the_reference_s(update, seed):
     scale = 1e-4 * np.abs(predictions).max()
     np.testing.assert_allclose(predictions, [p for p, _, _ in expected], 1e-3, scale)
     weights = expected[-1][2]
-    np.testing.assert_allclose(ours.intercepts, weights.pop(reference.INTERCEPT), 1e-3, 1e-2)
+    np.testing.assert_allclose(ours.intercepts, weights.pop(INTERCEPT), 1e-3, 1e-2)
     found = weights_by_lane(ours)
     for name, row in weights.items():
         np.testing.assert_allclose(found.get(name, np.zeros(8)), row, 2e-3, 1e-4)

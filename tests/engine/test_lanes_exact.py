@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Batch, Learner, Schedule
-from dwindle.algorithm.shrinkage import Sigmas
+from dwindle.algorithm.sigmas import Sigmas
 from dwindle.engine import lanes
 from helpers.effort import few_examples
 from helpers.lane_learners import (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Batch, Learner, Logistic, NoShrinkage, Plain, Squared, Truncation
-from dwindle.engine import kernels
+from dwindle.engine import table_kernels
 from dwindle.engine.table import SMALLEST, SPARSE
 
 
@@ -76,7 +76,7 @@ def probes(cells, keys):
     """Count the cells that a search for each key looks at, as the kernels do."""
     n, shift = 0, 65 - len(cells).bit_length()
     for mark in (keys + np.uint64(1)).tolist():
-        j = mark * int(kernels.GOLDEN) % 2**64 >> shift
+        j = mark * int(table_kernels.GOLDEN) % 2**64 >> shift
         n += 1
         while cells["key"][j] not in {mark, 0}:
             j = (j + 1) % len(cells)

@@ -21,7 +21,7 @@ from dwindle import (
     Squared,
     Truncation,
 )
-from dwindle.algorithm.updates import MOST
+from dwindle.algorithm.units import MOST
 from dwindle.runs.metrics import auc
 from helpers.effort import few_examples
 from helpers.random_streams import batch_of, seeds, stream

@@ -4,10 +4,10 @@ import functools
 from typing import Any, NamedTuple
 
 import dwindle
-import reference
+import reference_lanes
 from dwindle.algorithm.dual_averaging import CentredRDA
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import AUTOMATIC, Gravities, Sigmas
+from dwindle.algorithm.sigmas import AUTOMATIC, Gravities, Sigmas
 from dwindle.engine.lanes import LaneLearner
 from helpers.effort import FULL
 from helpers.ingredients import LOSSES, rates_of
@@ -26,12 +26,14 @@ class LaneUpdate(NamedTuple):
 
 
 UPDATES = [
-    LaneUpdate(dwindle.FTRL(BETA), functools.partial(reference.LaneFTRL, BETA), False),
-    LaneUpdate(dwindle.RDA(BETA), functools.partial(reference.LaneRDA, BETA), False),
-    LaneUpdate(dwindle.Adaptive(BETA), functools.partial(reference.LaneAdaptive, BETA), True),
-    LaneUpdate(dwindle.Plain(), functools.partial(reference.LanePlain, BETA), True),
+    LaneUpdate(dwindle.FTRL(BETA), functools.partial(reference_lanes.LaneFTRL, BETA), False),
+    LaneUpdate(dwindle.RDA(BETA), functools.partial(reference_lanes.LaneRDA, BETA), False),
+    LaneUpdate(dwindle.Adaptive(BETA), functools.partial(reference_lanes.LaneAdaptive, BETA), True),
+    LaneUpdate(dwindle.Plain(), functools.partial(reference_lanes.LanePlain, BETA), True),
 ]
-CENTRED = LaneUpdate(CentredRDA(BETA), functools.partial(reference.LaneCentredRDA, BETA), False)
+CENTRED = LaneUpdate(
+    CentredRDA(BETA), functools.partial(reference_lanes.LaneCentredRDA, BETA), False
+)
 # Each loss with some update, and each update with some loss; in `make test-all` all of them.
 CASES = (
     [(loss, update) for loss in LOSSES for update in UPDATES]
@@ -59,7 +61,7 @@ def expected_of(learner, loss, update, examples, passes=1):
     learned = max(sum(importance > 0 for _, _, importance in examples), 1)
     n = passes * len(examples)
     return list(
-        reference.lanes(
+        reference_lanes.lanes(
             examples * passes,
             rates_of(schedule, n, [i // learned for i in range(n)]),
             shrinkage.values,

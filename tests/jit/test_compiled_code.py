@@ -47,9 +47,9 @@ def edit(file, old, new):
 
 
 COMPILED = """
-    from dwindle.engine import kernels, lane_kernels, lane_scores, learn_one as one
+    from dwindle.engine import kernels, lane_kernels, lane_scores, learn_one as one, table_kernels
     from dwindle.jit.compile import Kernel
-    known = vars(lane_kernels) | vars(lane_scores) | vars(one) | vars(kernels)
+    known = vars(lane_kernels) | vars(lane_scores) | vars(one) | vars(kernels) | vars(table_kernels)
     loops = [k for k in known.values() if isinstance(k, Kernel)]
     stats = [d.stats for k in loops for d in k.compiled()]
     print(sum(sum(s.cache_misses.values()) for s in stats),

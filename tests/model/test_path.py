@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from dwindle import Batch, DataError, LaneLearner, Learner, Model, Path, SettingError, Squared
+from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.dual_averaging import FTRL
-from dwindle.algorithm.shrinkage import Sigmas
-from dwindle.algorithm.updates import Adaptive
+from dwindle.algorithm.sigmas import Sigmas
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels, states_of
 from dwindle.model.loading import load_model

@@ -19,7 +19,8 @@ from dwindle.algorithm.shrinkage import (
     mean_of,
     shrink_mean,
 )
-from dwindle.algorithm.updates import check_beta, measure, owed, per_unit, weight_at
+from dwindle.algorithm.units import measure, per_unit
+from dwindle.algorithm.updates import check_beta, owed, weight_at
 
 OFTEN = 10  # the most times seen that count in what a feature is worth
 LAST_32 = 2**32 - 1  # the bits of the clock that a cell has room for
@@ -178,7 +179,7 @@ class RDA(FTRL):
 class CentredFTRL(FTRL):
     """`FTRL` for columns far from zero: features that every example has are taken from their mean.
 
-    It is for several gravities at once: see `engine.lane_updates.Centring`.
+    It is for several gravities at once: see `engine.lane_centring`.
     """
 
     @property

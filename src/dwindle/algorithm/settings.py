@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from dwindle._base.errors import SettingError
+from dwindle.algorithm.adaptive import Adaptive, Centred
 from dwindle.algorithm.dual_averaging import FTRL, RDA
 from dwindle.algorithm.losses import (
     ClippedSquared,
@@ -21,16 +22,9 @@ from dwindle.algorithm.losses import (
     Squared,
 )
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import (
-    AUTOMATIC,
-    ElasticNet,
-    NoShrinkage,
-    Rounding,
-    Sigmas,
-    Subgradient,
-    Truncation,
-)
-from dwindle.algorithm.updates import Adaptive, Averaged, Centred, Plain, default_learning_rate
+from dwindle.algorithm.shrinkage import ElasticNet, NoShrinkage, Rounding, Subgradient, Truncation
+from dwindle.algorithm.sigmas import AUTOMATIC, Sigmas
+from dwindle.algorithm.updates import Averaged, Plain, default_learning_rate
 
 # The ingredients by the name that users give them.
 LOSSES: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """Updates: how an example moves the weights of its features, and what a cell must remember.
 
-An update is a NamedTuple with the members of `Update`. For each function below it may have a method
-of that name; else the code given here runs, which is that of `Plain`. A cell is passed to them as a
-record: to Numba it is a pointer, at no cost. Other optional members:
+An update is a NamedTuple with the members of `Update`. For each function here and in `units` it may
+have a method of that name; else the code given there runs, which is that of `Plain`. A cell is
+passed to them as a record: to Numba it is a pointer, at no cost. Other optional members:
 
 * ``default_learning_rate``, 0.3 if there is none;
 * ``fields_of(weight, inverse, root, shrinkage, size)``: what else is in cells that are to begin
@@ -16,7 +16,6 @@ record: to Numba it is a pointer, at no cost. Other optional members:
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dwindle._base.dispatch import by_class, by_class_or_default
 from dwindle._base.errors import SettingError
@@ -30,12 +29,6 @@ from dwindle.algorithm.shrinkage import (
     shrink_in_units,
 )
 
-Floats = NDArray[np.floating[Any]]
-
-ROUNDING = 2.0**-24  # of x in single precision: a value nearer to its mean is at its mean
-TINY = 1e-38  # the least unit
-MOST = 2**22  # values that a unit is the mean of: it is in single precision, and one more is lost
-KNOWN = 1000  # values that a unit counts for, if all that is known is the unit
 DEFAULT_LEARNING_RATE = 0.3  # docs/defaults.md measures it
 
 
@@ -58,36 +51,6 @@ def step(update: Any, cell: Any, rate: float, slope: float, x: float) -> None:
 def reach(_update: Any, _cell: Any) -> float:
     """Return how much pull it takes to move the weight by 1."""
     return 1.0
-
-
-@by_class_or_default
-def measure(_update: Any, cell: Any, x: float) -> float:
-    """Count the value x in a cell's unit, if it has one: return the old unit by the new one.
-
-    The unit u is the root mean square of the values ``seen``; a cell has 1 / u as ``inverse``.
-
-        u^2 <- (n u^2 + x^2) / (n + 1),   n <- n + 1.
-
-    A value of 0 is none. The first value is the unit of what had none: that is no change.
-    """
-    if x == 0.0 or cell.seen >= MOST:
-        return 1.0
-    n, part = cell.seen, x * cell.inverse
-    cell.seen = n + 1
-    if part * part == 1.0:  # most values are 1, and so is their unit
-        return 1.0
-    if cell.inverse == 0.0:
-        cell.inverse = 1.0 / max(abs(x), TINY)
-        return 1.0
-    ratio = np.sqrt((n + 1.0) / (n + part * part))
-    cell.inverse = min(cell.inverse * ratio, 1.0 / TINY)
-    return ratio
-
-
-@by_class_or_default
-def per_unit(_update: Any, cell: Any) -> Any:
-    """Return 1 / u: how many of x there are in a unit of it; 1 if it is not known yet."""
-    return np.float64(cell.inverse) if cell.inverse > 0.0 else 1.0
 
 
 @by_class_or_default
@@ -182,18 +145,10 @@ def worth(update: Any, cell: Any, now: float, size: float) -> float:
     return abs(cell.weight) * reach(update, cell) - owed(update, cell, now) * size
 
 
-def inverted(numbers: Floats) -> Floats:
-    """Return 1 over each number, or 0 where it is 0: a unit that is not known.
-
-    >>> inverted(np.array([4.0, 0.0]))
-    array([0.25, 0.  ])
-    """
-    return np.divide(1.0, numbers, where=numbers > 0.0, out=np.zeros_like(numbers))
-
-
 def default_learning_rate(update: Update) -> float:
     """Return the learning rate of an update if none is given.
 
+    >>> from dwindle.algorithm.adaptive import Adaptive
     >>> default_learning_rate(Adaptive()), default_learning_rate(Plain())
     (0.6, 0.3)
     """
@@ -244,7 +199,7 @@ def check_beta(beta: float) -> None:
         raise SettingError(f"beta must be finite and above 0, got {beta}")
 
 
-def _layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
+def cell_layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
     """Lay out a cell: key, weight and settled, then ``fields``, padded to ``itemsize`` bytes.
 
     ``settled``, the clock up to which the weight was pulled, may be given another type there.
@@ -270,7 +225,7 @@ class Plain(NamedTuple):
 
     def cell(self) -> np.dtype[np.void]:
         """Return the layout, padded from 24 bytes so that no cell straddles two cache lines."""
-        return _layout(32)
+        return cell_layout(32)
 
     @property
     def evicts_by(self) -> str | None:
@@ -279,138 +234,6 @@ class Plain(NamedTuple):
 
 
 PLAIN = Plain()
-
-
-class Adaptive(NamedTuple):
-    """AdaGrad for each feature in a unit u of its own, so that its scale does not matter.
-
-    The unit is the root mean square of the feature's values when present. With v = w u, gradient
-    s = phi'(p, y) x / u and |x / u| the length of the whole example:
-
-        G <- G + s^2,   v <- v - eta / sqrt(1 + |x / u|^2) s / (beta + sqrt(G)).
-
-    The 1 is for the constant. The same rate suits examples of few features and of many: an example
-    of n features moves its prediction by about sqrt(n) steps of one feature, not n. A feature that
-    is twice in an example counts twice in its length.
-
-    The pull on v is eta g / (beta + sqrt(G)), without the length: it does not change while the
-    feature is absent, so settling lazily is exact. A value is counted in u before the prediction;
-    v stays, so w changes, and G is rescaled. A weight of a model, without a u, stays as it is when
-    its feature is first seen. ``beta`` keeps the first steps of a feature short, also when it
-    returns after a sweep has forgotten it.
-
-    G, u and the clock of a cell are in single precision, so that a cell has 32 bytes. The rate of a
-    feature stops falling when a step adds less than a 2^24th part to G, at about 1/4000 of the
-    first rate; u stands still after 2^22 values. The clock of a cell is the clock, rounded: no pull
-    is lost, but after some 2^24 equal pulls they come several at once, as with a larger K.
-    """
-
-    beta: float = 0.2
-
-    def cell(self) -> np.dtype[np.void]:
-        """Return the layout: G as ``energy``, 1 / u as ``inverse``, the number of its values."""
-        return _layout(32, settled="f4", energy="f4", inverse="f4", seen="u4")
-
-    def reach(self, cell: Any) -> float:
-        return (self.beta + np.sqrt(np.float64(cell.energy))) / per_unit(self, cell)
-
-    def owed(self, cell: Any, now: float) -> float:
-        return np.float64(np.float32(now)) - cell.settled  # rounded as the cell stores it
-
-    def weight_at(self, shrinkage: Any, cell: Any, now: float, size: float) -> float:
-        due, each = owed(self, cell, now), per_unit(self, cell)
-        if due == 0.0:
-            return cell.weight
-        own = size * each / (self.beta + np.sqrt(np.float64(cell.energy)))
-        return shrink_in_units(shrinkage, cell.weight, due, own, each)
-
-    def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
-        w = weight_at(self, shrinkage, cell, now, size)
-        ratio = measure(self, cell, x)
-        if ratio != 1.0:
-            w *= ratio
-            cell.energy *= ratio * ratio
-        cell.weight = w
-        cell.settled = now
-        return w
-
-    def squared(self, cell: Any, x: float) -> float:
-        part = x * cell.inverse
-        return part * part
-
-    def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
-        s = slope * x * cell.inverse
-        cell.energy += s * s
-        cell.weight -= rate * s * cell.inverse / (self.beta + np.sqrt(np.float64(cell.energy)))
-
-    @property
-    def default_learning_rate(self) -> float:
-        """Twice that of `Plain`, whose steps have no unit."""
-        return 0.6
-
-    def check(self, _shrinkage: Shrinkage, _schedule: Schedule) -> None:
-        """Refuse a beta that is not finite and above 0."""
-        check_beta(self.beta)
-
-    @property
-    def evicts_by(self) -> str:
-        """The gravity that a weight would outlast."""
-        return "gravity"
-
-
-class Centred(Adaptive):
-    """`Adaptive`, with steps along x - c for features that every example has; c is their mean.
-
-    A column of years has an offset that is large beside its spread. A step along x would mostly do
-    what the intercept does, and the spread would hardly be learned. With b as the intercept, a step
-    is along x - c, and b makes up for it:
-
-        w <- w + d,   b <- b - d c.
-
-    So a change of w leaves the prediction at the mean as it was, whether it comes from an example
-    or from a pull, when the weight is next settled. The model is plain at all times: b + w . x.
-
-    The unit is the root mean square of x - c, the feature's deviation. Means are of the examples
-    so far, by importance. A feature that was absent from an example, or
-    0 there, is learned as by `Adaptive` from then on.
-    """
-
-    def cell(self) -> np.dtype[np.void]:
-        """Return the layout of `Adaptive`, with the sum of x and the number of examples it is of.
-
-        ``noted`` is -1 once the feature was absent.
-        """
-        fields = {"energy": "f4", "inverse": "f4", "seen": "u4", "total": "f8", "noted": "f8"}
-        return _layout(64, settled="f4", **fields)
-
-    def centres(self) -> bool:
-        return True
-
-    def examples_noted(self, bias: Any) -> Any:
-        return bias.noted
-
-    def note(self, cell: Any, x: float, importance: float, one: float, n: float) -> None:
-        if cell.noted >= n:
-            cell.noted += importance * one
-            cell.total += importance * x
-        else:
-            cell.noted = -1.0
-
-    def mean(self, cell: Any) -> Any:
-        return cell.total / cell.noted if cell.noted > 0.0 else 0.0
-
-    def from_mean(self, cell: Any, x: float, one: float) -> float:
-        apart = x - mean(self, cell) * one
-        return apart if abs(apart) > ROUNDING * abs(x) else 0.0
-
-    def alive(self, cell: Any, w: float) -> Any:
-        return w != 0.0 or cell.noted > 0.0  # no more than the features of the first example
-
-    def check(self, shrinkage: Shrinkage, schedule: Schedule) -> None:
-        """Refuse pulls that do not add up, too."""
-        super().check(shrinkage, schedule)
-        if getattr(shrinkage, "counts_moments", False):
-            raise SettingError(f"Centred needs pulls that add up, as Truncation's: got {shrinkage}")
 
 
 class Averaged(Plain):
@@ -422,7 +245,7 @@ class Averaged(Plain):
 
     def cell(self) -> np.dtype[np.void]:
         """Return the layout, with the sum of the weight over the steps."""
-        return _layout(32, total="f8")
+        return cell_layout(32, total="f8")
 
     def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
         cell.total += path_sum(shrinkage, cell.weight, now - cell.settled, size)
@@ -470,7 +293,7 @@ class Audited(Plain):
 
     def cell(self) -> np.dtype[np.void]:
         """Return the layout, with the two sums."""
-        return _layout(64, penalty="f8", exposure="f8")
+        return cell_layout(64, penalty="f8", exposure="f8")
 
     def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
         owed = now - cell.settled

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
-from dwindle.engine.kernels import BINS, IGNORED_BITS, MAGNITUDE
+from dwindle.engine.table_kernels import BINS, IGNORED_BITS, MAGNITUDE
 
 KEPT = 0.8  # the share of a full budget that an eviction leaves
 
@@ -51,7 +51,7 @@ def features_within(n_bytes: int) -> int:
 
 
 def least_worth(count: NDArray[np.int64], most: int) -> float:
-    """Return a worth that at most ``most`` cells reach, by the counts of `kernels.count_by_worth`.
+    """Return a worth that at most ``most`` cells reach, by `table_kernels.count_by_worth`.
 
     >>> count = np.zeros(BINS, np.int64)
     >>> count[BINS // 2 + (np.float32([0.5, 1.0, 2.0]).view(np.int32) >> IGNORED_BITS)] = 1

@@ -1,75 +1,37 @@
-"""The compiled loops: learning, predicting, and the walks through the hash table of cells.
+"""The compiled loops over examples: learning, predicting and measuring.
 
-The table is an array of cells with open addressing and linear probing; its length is a power of
-two. A cell holds its key plus one, so that 0 means an empty cell and key 0 is a feature like any
-other. The probe loop is written out in each kernel: a helper that writes to the table would take
-three to four times as long.
+`table_kernels` says how the table of cells is addressed. The probe loop is written out in each
+kernel: a helper that writes to the table would take three to four times as long.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import int32, int64, uint64
+from numba import int64, uint64
 
-from dwindle.algorithm.dual_averaging import in_unit
 from dwindle.algorithm.losses import slope, value
-from dwindle.algorithm.shrinkage import (
-    NoShrinkage,
-    acts_on,
-    mean_of,
-    path_sum,
-    pulls_after_predicting,
-    shrink,
-    shrink_in_units,
-    shrink_mean,
-)
+from dwindle.algorithm.shrinkage import NoShrinkage, pulls_after_predicting
 from dwindle.algorithm.updates import (
-    alive,
     centres,
     examples_noted,
     exported,
     from_mean,
     mean,
-    measure,
     note,
-    owed,
-    per_unit,
-    reach,
     settle,
     squared,
     step,
-    weight_at,
-    worth,
 )
+from dwindle.engine.table_kernels import AHEAD, GOLDEN, ONE, home_shift
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 
-teach(value, slope, shrink, shrink_in_units, shrink_mean, mean_of)
-teach(pulls_after_predicting, acts_on, path_sum)
-teach(per_unit, measure, reach, owed, in_unit, weight_at, settle, squared, step)
-teach(exported, alive, worth)
-teach(centres, examples_noted, note, mean, from_mean)
+teach(value, slope, pulls_after_predicting, squared, step)
+teach(centres, examples_noted, note, from_mean)
 
-AHEAD = uint64(32)  # how many features ahead a cell is prefetched
-GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
-ONE = uint64(1)
-SIX, LAST_SIX = uint64(6), uint64(63)  # a word has 2^6 bits
 STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
-IGNORED_BITS = 17  # last bits of a worth in single precision, equal within a bin
-BINS = 1 << 32 - IGNORED_BITS
-MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
 NO_SHRINKAGE = NoShrinkage()  # the shrinkage of the intercept
-
-
-@helper
-def home_shift(n_cells: int) -> Any:
-    """Return how far to shift a mixed key right for its home cell: 64 - log2(n_cells)."""
-    shift = 64
-    while n_cells > 1:
-        n_cells >>= 1
-        shift -= 1
-    return uint64(shift)
 
 
 @helper
@@ -100,21 +62,6 @@ def score(
         if cells[j].key == mark:
             p += exported(update, shrinkage, cells[j], now, size, n_steps) * x[k]
     return p
-
-
-class BloomFilter(NamedTuple):
-    """A Bloom filter with one hash function, for the keys of a table.
-
-    Another ``salt`` makes other keys share a bit.
-    """
-
-    bits: Any
-    salt: Any
-
-    @classmethod
-    def room_for(cls, n_cells: int, salt: int) -> "BloomFilter":
-        """Make an empty filter with four bits for each cell."""
-        return cls(np.zeros(n_cells // 16, np.uint64), np.uint64(salt))
 
 
 @kernel
@@ -275,135 +222,6 @@ def predict(
         )  # fmt: skip
         n = start[i + 1] - start[i]
         prediction[i] = base[i] + (p / math.sqrt(max(n + constant, 1.0)) if normalize else p)
-
-
-@kernel
-def settle_all(cells: Any, now: float, size: float, shrinkage: Any, update: Any) -> None:
-    """Settle every weight up to ``now``."""
-    for j in range(len(cells)):
-        if cells[j].key != 0:
-            settle(update, shrinkage, cells[j], now, size, 0.0)
-
-
-@kernel
-def level(cells: Any, order: Any, now: float, size: float, shrinkage: Any, update: Any) -> float:
-    """Sum what settling up to ``now`` takes from the prediction at the mean of each feature."""
-    lost = 0.0
-    for k in range(len(order)):
-        cell = cells[order[k]]
-        if cell.key != 0:
-            w = weight_at(update, shrinkage, cell, now, size)
-            lost += (cell.weight - w) * mean(update, cell)
-    return lost
-
-
-@kernel
-def sweep(
-    cells: Any, now: float, size: float, shrinkage: Any, update: Any, least: float, live: Any
-) -> int:
-    """Remove cells whose weight is zero or that are worth less than ``least``; count the others.
-
-    The keys that stay are added to the Bloom filter ``live``. Their weights are not settled: to
-    settle in two parts would round twice.
-
-    The table is cleaned in place: in each run of full cells, from its beginning, a cell that stays
-    moves to the first free place at or after its home, which is never past where it was.
-    """
-    mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
-    fine = home_shift(len(live.bits) * 64)
-    begin = uint64(0)  # will be an empty cell, of which there is always one; it stays empty
-    while cells[begin].key != 0:
-        begin += ONE
-    n_live = 0
-    for k in range(1, len(cells)):
-        j = (begin + uint64(k)) & mask
-        mark = cells[j].key
-        if mark == 0:
-            continue
-        w = weight_at(update, shrinkage, cells[j], now, size)
-        if alive(update, cells[j], w) and worth(update, cells[j], now, size) >= least:
-            n_live += 1
-            h = ((mark ^ live.salt) * GOLDEN) >> fine
-            live.bits[h >> SIX] |= ONE << (h & LAST_SIX)
-            to = (mark * GOLDEN) >> shift
-            while cells[to].key != 0 and to != j:
-                to = (to + ONE) & mask
-            if to != j:
-                cells[to] = cells[j]
-                cells[j] = cells[begin]
-        else:
-            cells[j] = cells[begin]
-    return n_live
-
-
-@kernel
-def count_by_worth(cells: Any, now: float, size: float, update: Any, count: Any) -> None:
-    """Count the cells in each of `BINS` bins of worth.
-
-    A bin is given by the first bits of the worth in single precision: its relative width is 1/64.
-    The bits of negative numbers are inverted, so that the bins are in order.
-    """
-    for j in range(len(cells)):
-        if cells[j].key != 0:
-            bits = np.float32(worth(update, cells[j], now, size)).view(np.int32)
-            ordered = bits if bits >= 0 else bits ^ int32(MAGNITUDE)
-            count[(ordered >> IGNORED_BITS) + BINS // 2] += 1
-
-
-@kernel
-def move(cells: Any, into: Any) -> None:
-    """Copy the cells of one table into another, which is empty and large enough."""
-    mask = uint64(len(into) - 1)
-    shift = home_shift(len(into))
-    for k in range(len(cells)):
-        if cells[k].key != 0:
-            j = (cells[k].key * GOLDEN) >> shift
-            while into[j].key != 0:
-                j = (j + ONE) & mask
-            into[j] = cells[k]
-
-
-@kernel
-def places(cells: Any, key: Any) -> Any:
-    """Return where the cell of each key is, all of which have one."""
-    mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
-    end = uint64(len(key))
-    found = np.empty(len(key), np.int64)
-    for k in range(end):
-        if k + AHEAD < end:
-            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
-        mark = uint64(key[k]) + ONE
-        j = (mark * GOLDEN) >> shift
-        while cells[j].key != mark:
-            j = (j + ONE) & mask
-        found[k] = j
-    return found
-
-
-@kernel
-def weights(
-    cells: Any,
-    now: float,
-    size: float,
-    n_steps: int,
-    shrinkage: Any,
-    update: Any,
-    key: Any,
-    weight: Any,
-) -> int:
-    """Count the weights that are not zero; write as many as fit into ``key`` and ``weight``."""
-    n = 0
-    for j in range(len(cells)):
-        if cells[j].key != 0:
-            w = exported(update, shrinkage, cells[j], now, size, n_steps)
-            if w != 0.0:
-                if n < len(key):
-                    key[n] = cells[j].key - ONE
-                    weight[n] = w
-                n += 1
-    return n
 
 
 @kernel

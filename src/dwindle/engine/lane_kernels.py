@@ -7,7 +7,8 @@ import numpy as np
 from numba import uint64
 
 from dwindle.algorithm.losses import slope
-from dwindle.engine.kernels import AHEAD, GOLDEN, ONE, STEEPEST, home_shift
+from dwindle.engine.kernels import STEEPEST
+from dwindle.engine.lane_centring import find, missing, total, uncentre_missing
 from dwindle.engine.lane_slopes import logistic_slopes
 from dwindle.engine.lane_updates import (
     LAST_32,
@@ -31,6 +32,7 @@ from dwindle.engine.lane_updates import (
     step_lanes,
     uncentre,
 )
+from dwindle.engine.table_kernels import AHEAD, GOLDEN, ONE, home_shift
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.vectors import (
@@ -70,72 +72,6 @@ def set_proof(shared: Any, state: Any) -> None:
 def restore_proof(lanes: Any, state: Any) -> None:
     """Set it for a learner whose state is another's."""
     set_proof(lanes[0], state)
-
-
-@helper
-def find(cells: Any, shift: Any, mark: Any) -> Any:
-    """Return where the cell of this mark is, or the empty one where it would be."""
-    mask = uint64(len(cells) - 1)
-    j = (mark * GOLDEN) >> shift
-    while cells[j].key != mark and cells[j].key != 0:
-        j = (j + ONE) & mask
-    return j
-
-
-@helper
-def total(centred: Any) -> Any:
-    """Add up the marks of the features that are centred: their total tells if each is there."""
-    found = uint64(0)
-    for c in range(len(centred)):
-        found += centred[c]
-    return found
-
-
-@helper
-def uncentre_missing(
-    n: int, centred: Any, cells: Any, shift: Any, slots: Any, pull: Any, clock: float,
-    bias: Any, bias_share: Any, update: Any,
-) -> None:  # fmt: skip
-    """Stop centring features that are not, just once, in the example, whose n slots are given."""
-    for c in range(len(centred)):
-        if centred[c] == 0:
-            continue
-        j = find(cells, shift, centred[c])
-        times_there = 0
-        for k in range(n):
-            times_there += slots[k] == j
-        m = mean_of(update, cells[j])
-        if m != 0.0 and times_there == 1:
-            continue
-        if m != 0.0:
-            uncentre(update, cells[j])
-            w = lane_weights(update, cells[j], pull, clock, share_of(update, cells[j]))
-            set_row(bias, "lane", plus(row(bias, "lane"), times(w, -m / bias_share)))
-        centred[c] = 0
-
-
-@helper
-def missing(
-    first: Any, last: Any, key: Any, centred: Any, cells: Any, shift: Any, pull: Any,
-    clock: float, update: Any,
-) -> Any:  # fmt: skip
-    """Sum weight times mean, in each lane, over features that are centred and not there.
-
-    Those there more than once are counted down for each time but one.
-    """
-    p = filled(pull.gravity, 0.0)
-    for c in range(len(centred)):
-        j = find(cells, shift, centred[c])
-        m = mean_of(update, cells[j])
-        if centred[c] == 0 or m == 0.0:
-            continue
-        times_there = 0
-        for k in range(first, last):
-            times_there += uint64(key[k]) + ONE == centred[c]
-        if times_there != 1:
-            w = lane_weights(update, cells[j], pull, clock, share_of(update, cells[j]))
-            p = plus(p, times(w, m * (1.0 - times_there)))
-    return p
 
 
 @helper

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.algorithm.updates import KNOWN
+from dwindle.algorithm.sigmas import Sigmas
+from dwindle.algorithm.units import KNOWN
 from dwindle.engine import lane_kernels
 from dwindle.engine.lane_updates import LAST_32, LaneFTRL, LanePlain, LaneRDA, centring
+from dwindle.engine.learner_state import fields_of
 from dwindle.engine.table import empty_cells
 
 Statistics = Mapping[str, NDArray[Any]]
@@ -77,6 +79,41 @@ def cells_with(
     if moment is not None:
         cells["last"] = moment.steps["n_steps"] & LAST_32
     return cells
+
+
+def begun(
+    state: dict[str, Any],
+    update: Any,
+    shrinkage: Sigmas,
+    key: NDArray[np.uint64],
+    weight: NDArray[np.float64],
+    intercept: float,
+    statistics: Statistics,
+    moment: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return the state of a new learner as it would be if all lanes had these weights.
+
+    With the moment they are those of its lane, and the others follow from the same sums.
+    """
+    goes_on = moment is not None and moment["by_noise"] == shrinkage.by_noise
+    when = Moment(**moment) if moment is not None and goes_on and "root" in statistics else None
+    cells = cells_with(update, weight, statistics, when)
+    mean = cells["mean"] if centring(update) else np.zeros(len(key))
+    level = np.array([intercept + weight @ mean])
+    root = {} if when is None else {"root": np.array([when.root])}
+    bias = cells_with(update, level, root, None if when is None else when._replace(gravity=0.0))
+    state["cells"] = {"id": key} | fields_of(cells)
+    state["intercept"] = {name: each.item() for name, each in fields_of(bias).items()}
+    if when is None:
+        return state
+    near = np.abs(np.subtract(shrinkage.values, when.gravity))
+    same = when.lane < len(shrinkage.values) and near[when.lane] == 0.0
+    lanes = {
+        "state": when.state,
+        "best": when.lane if same else int(np.argmin(near)),
+        "centred": (key[mean != 0.0] + np.uint64(1)).tolist(),
+    }
+    return state | {"clock": when.steps | {"passes": 0}, "lanes": state["lanes"] | lanes}
 
 
 def joined(moments: Sequence[Moment]) -> Moment:

@@ -5,16 +5,17 @@ from typing import Any
 
 from dwindle._base.dispatch import exact, require
 from dwindle._base.errors import SettingError
+from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
-from dwindle.algorithm.shrinkage import MOST_LANES, Sigmas, check_shrinkage
-from dwindle.algorithm.updates import Adaptive, Plain, check_beta, check_max_live
+from dwindle.algorithm.shrinkage import check_shrinkage
+from dwindle.algorithm.sigmas import MOST_LANES, Sigmas
+from dwindle.algorithm.updates import Plain, check_beta, check_max_live
 from dwindle.engine import kernels, lane_kernels
+from dwindle.engine.lane_centring import LaneCentredFTRL, LaneCentredRDA
 from dwindle.engine.lane_scores import Choice
 from dwindle.engine.lane_updates import (
     LANES,
     LaneAdaptive,
-    LaneCentredFTRL,
-    LaneCentredRDA,
     LaneFTRL,
     LanePlain,
     LaneRDA,

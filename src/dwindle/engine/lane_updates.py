@@ -26,7 +26,7 @@ to its own, so it removes rare features that tell nothing, too.
 
 Cells are in single precision, and so is every step of the arithmetic with them, which takes half
 the time; what is read from a cell is an `np.float32` by name, as without a compiler it would be a
-double. `tests/reference.py` has the same, eager.
+double. `tests/reference_lanes.py` has the same, eager.
 """
 
 import math
@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle._base.dispatch import by_class, by_class_or_default
-from dwindle.algorithm.updates import ROUNDING
+from dwindle.algorithm.sigmas import Sigmas
 from dwindle.jit.vectors import (
     filled,
     nonzero,
@@ -78,14 +78,18 @@ def lane_cell(n_lanes: int, own: str = "settled") -> np.dtype[np.void]:
     return np.dtype([*shared, ("seen", "u4"), ("last", "u4"), ("lane", "f4", (n_lanes,))])
 
 
-def lane_record(n_lanes: int) -> np.dtype[np.void]:
-    """Return the layout of what is the same for all features.
+def lane_record(n_lanes: int, shrinkage: Sigmas) -> Any:
+    """Make the record of what is the same for all features.
 
     For each lane its gravity, the evidence it asks for, the same times S / sqrt(N), its last slope,
-    and the sum of its squared slopes, discounted.
+    and the sum of its squared slopes, discounted. Lanes without use do as the last one does.
     """
     names = "gravity", "evidence", "proof", "slope", "error"
-    return np.dtype([(name, "f4", (n_lanes,)) for name in names])
+    record = np.zeros(1, [(name, "f4", (n_lanes,)) for name in names])
+    for name, values in zip(names, shrinkage.pairs, strict=False):
+        record[name] = values[-1]
+        record[name][0, : len(values)] = values
+    return record
 
 
 class Pull(NamedTuple):
@@ -289,76 +293,6 @@ class LaneRDA(LaneFTRL):
     ) -> None:  # fmt: skip
         add_slope(self, cell, shared, x)
         set_row(cell, "lane", plus(row(cell, "lane"), times(step, x)))
-
-
-class Centring:
-    """What an update in lanes has beside its own to centre features that every example has.
-
-    It is for columns far from zero, which are hardly different from the constant 1.
-
-    With m their mean of the examples so far, by importance, and b the intercept,
-
-        p = b + sum of w (x - m),
-
-    and x - m stands for x in all formulas, also in that of u. The model is a plain one: its
-    intercept is b - sum of w m. Means are taken before the prediction, as units are.
-
-    A feature that an example has not, or twice, is learned as it is from then on. Its unit becomes
-    that of x itself, the root of u^2 + m^2; z and sqrt(n) grow by the same factor, so that w u
-    stays, and b becomes b - w m, so that the prediction at the mean stays.
-
-    ``mean`` is 0 for a feature that is not centred. There are never more that are than the features
-    of the first example.
-    """
-
-    n_lanes: int
-
-    def cell(self) -> np.dtype[np.void]:
-        """Return the layout of a cell."""
-        return lane_cell(self.n_lanes, "mean")
-
-    def centring(self) -> bool:
-        return True
-
-    def mean_of(self, cell: Any) -> Any:
-        return cell.mean
-
-    def note_mean(self, cell: Any, x: Any, part: float, first: bool) -> None:
-        if (first and cell.seen == 0) or cell.mean != 0.0:  # a weight that it begins with stays
-            mean = cell.mean + part * (np.float64(x) - cell.mean)
-            cell.mean = mean if mean != 0.0 else SMALLEST
-            if cell.seen == 0:
-                cell.unit = 1.0  # until there is a distance
-
-    def along(self, cell: Any, x: Any) -> Any:
-        if cell.mean == 0.0:
-            return x
-        apart = np.float64(x) - cell.mean
-        return np.float32(apart if abs(apart) > ROUNDING * abs(np.float64(x)) else 0.0)
-
-    def uncentre(self, cell: Any) -> None:
-        if cell.seen > 0:
-            u = np.float64(cell.unit)
-            larger = np.float64(np.float32(min(math.sqrt(u * u + cell.mean * cell.mean), LARGEST)))
-            cell.unit = larger
-            cell.root *= larger / u
-            set_row(cell, "lane", times(row(cell, "lane"), larger / u))
-        cell.mean = 0.0
-
-    def settle_lanes(self, cell: Any, _pull: Any, _clock: float, x: Any) -> None:
-        if x != 0.0 or cell.mean == 0.0:  # at its mean, a value tells nothing of the unit
-            note_value(self, cell, x)
-
-
-class LaneCentredFTRL(Centring, LaneFTRL):
-    """`LaneFTRL` that centres, for numbers: the intercept is learned as the features are."""
-
-    def hurries(self) -> bool:
-        return False
-
-
-class LaneCentredRDA(Centring, LaneRDA):
-    """`LaneRDA` that centres."""
 
 
 class LaneAdaptive(LaneUpdate):

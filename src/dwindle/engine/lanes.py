@@ -13,19 +13,18 @@ from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.dual_averaging import RDA
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import AUTOMATIC, Sigmas
+from dwindle.algorithm.sigmas import AUTOMATIC, Sigmas
 from dwindle.algorithm.updates import Update, default_learning_rate
 from dwindle.engine import lane_kernels
 from dwindle.engine.label_scale import LabelScale
 from dwindle.engine.lane_learn_one import LaneParts
-from dwindle.engine.lane_memory import Moment, cells_with, statistics_of
+from dwindle.engine.lane_memory import Moment, begun, statistics_of
 from dwindle.engine.lane_scores import Choice, Lane, LaneScores
 from dwindle.engine.lane_settings import check_lanes, in_lanes
 from dwindle.engine.lane_time import LaneTime
 from dwindle.engine.lane_updates import LaneFTRL, SweepView, centring, lane_record
 from dwindle.engine.learn_one import FastPath
 from dwindle.engine.learner import Learner, base_of
-from dwindle.engine.learner_state import arguments_in, fields_of
 from dwindle.engine.table import Table, empty_cells
 from dwindle.features.batch import Batch, Features
 
@@ -74,11 +73,7 @@ class LaneLearner(Learner):
         self.has_intercept, self.normalize, self.max_live = intercept, normalize, max_live
         self.label_scale = LabelScale(scaled=scale_labels, centred=intercept and not normalize)
         width = self._lane_update.n_lanes
-        self._lanes = np.zeros(1, lane_record(width))
-        self._lanes["gravity"] = self.shrinkage.values[-1]  # lanes without use do as the last does
-        self._lanes["evidence"] = self.shrinkage.evidences[-1]
-        self._lanes["gravity"][0, : self.n_lanes] = self.shrinkage.values
-        self._lanes["evidence"][0, : self.n_lanes] = self.shrinkage.evidences
+        self._lanes = lane_record(width, self.shrinkage)
         self._state = np.zeros(6)
         self._best = np.zeros(1, np.int64)
         self._centred = np.zeros(0, np.uint64)
@@ -352,39 +347,12 @@ class LaneLearner(Learner):
 
         With the moment they are those of its lane, and the others follow from the same sums.
         """
-        state, update = self.state(), self._lane_update
-        goes_on = moment is not None and moment["by_noise"] == self.shrinkage.by_noise
-        when = Moment(**moment) if moment is not None and goes_on and "root" in statistics else None
-        cells = cells_with(update, weight, statistics, when)
-        mean = cells["mean"] if centring(update) else np.zeros(len(key))
-        level = np.array([intercept + weight @ mean])
-        root = {} if when is None else {"root": np.array([when.root])}
-        bias = cells_with(update, level, root, None if when is None else when._replace(gravity=0.0))
-        state["cells"] = {"id": key} | fields_of(cells)
-        state["intercept"] = {name: each.item() for name, each in fields_of(bias).items()}
-        if when is None:
-            return state
-        near = np.abs(np.subtract(self.shrinkage.values, when.gravity))
-        same = when.lane < self.n_lanes and near[when.lane] == 0.0
-        lanes = {
-            "state": when.state,
-            "best": when.lane if same else int(np.argmin(near)),
-            "centred": (key[mean != 0.0] + np.uint64(1)).tolist(),
-        }
-        return state | {"clock": when.steps | {"passes": 0}, "lanes": state["lanes"] | lanes}
+        made = self._lane_update, self.shrinkage
+        return begun(self.state(), *made, key, weight, intercept, statistics, moment)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make a new learner like this one."""
         return super().arguments() | {"choice": self.choice}
-
-    def settings(self) -> dict[str, Any]:
-        """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
-        return super().settings() | {"choice": self.choice._asdict()}
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """Make a new learner of the settings of another one."""
-        return cls(**_arguments(settings))
 
     def state(self) -> dict[str, Any]:
         """Return all that `from_state` needs to make a learner that goes on as this one does."""
@@ -445,21 +413,3 @@ class LaneLearner(Learner):
                 yield cooled
         finally:
             self._state[:] = before
-
-
-def learner_of(settings: Mapping[str, Any]) -> Learner:
-    """Make a new learner of the settings of another one, of either kind."""
-    return _kind(settings).from_settings(settings)
-
-
-def learner_from(state: Mapping[str, Any]) -> Learner:
-    """Make the learner that a `state` described, of either kind."""
-    return _kind(state["settings"]).from_state(state)
-
-
-def _kind(settings: Mapping[str, Any]) -> type[Learner]:
-    return LaneLearner if "choice" in settings else Learner
-
-
-def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return arguments_in(settings) | {"choice": Choice(**settings["choice"])}

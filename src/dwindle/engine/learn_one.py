@@ -18,7 +18,6 @@ from dwindle._base.dispatch import by_class
 from dwindle._base.system import has_known_object_layout
 from dwindle._base.text import EQUALS
 from dwindle.engine import cardinality, kernels
-from dwindle.engine.kernels import GOLDEN, ONE, home_shift
 from dwindle.engine.label_scale import (
     MEAN,
     SQUARES,
@@ -28,6 +27,7 @@ from dwindle.engine.label_scale import (
     standard,
     with_label,
 )
+from dwindle.engine.table_kernels import GOLDEN, ONE, home_shift
 from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, in_class, kernel, teach
 from dwindle.jit.interpreted import JIT

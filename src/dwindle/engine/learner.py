@@ -1,6 +1,6 @@
 """The learner: it runs the algorithm on examples, with a clock and a table of live features."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from os import PathLike
@@ -12,17 +12,12 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import exact
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.interrupts import Held
+from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.losses import Logistic, has_probabilities
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, Truncation
-from dwindle.algorithm.updates import (
-    Adaptive,
-    Update,
-    centres,
-    default_learning_rate,
-    eviction_report,
-)
+from dwindle.algorithm.updates import Update, centres, default_learning_rate, eviction_report
 from dwindle.engine import kernels
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.label_scale import LabelScale, own_unit
@@ -36,14 +31,7 @@ from dwindle.engine.learn_one import (
     FastPath,
     Parts,
 )
-from dwindle.engine.learner_state import (
-    arguments_in,
-    described,
-    restore,
-    state_of,
-    statistics_of,
-    with_weights,
-)
+from dwindle.engine.learner_state import PlainData
 from dwindle.engine.table import Table, empty_cells
 from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
@@ -51,7 +39,7 @@ from dwindle.features.names import shown
 from dwindle.jit.compile import in_class
 
 
-class Learner:
+class Learner(PlainData):
     """A sparse linear model that learns from a stream, by the paper's Algorithm 1 and relatives.
 
     At step i, after all weights w_i were pulled toward zero: predict p = w_i . x + intercept,
@@ -369,82 +357,6 @@ class Learner:
         """
         with Held():
             self.table.sweep()
-
-    def statistics_of(self, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
-        """Return what is known of features beside their weights: their units, if not all are 1.
-
-        Of averaged gradients, the root of their squares too.
-        """
-        return statistics_of(self.table, key)
-
-    def moment(self) -> dict[str, Any] | None:
-        """Return what goes on beside weights and statistics, if anything does, fit for JSON."""
-        return None
-
-    def begun(
-        self,
-        key: NDArray[np.uint64],
-        weight: NDArray[np.float64],
-        intercept: float,
-        statistics: Mapping[str, NDArray[Any]],
-        moment: Mapping[str, Any] | None,  # noqa: ARG002  (a learner of lanes has some)
-    ) -> dict[str, Any]:
-        """Return the state of this learner, which is new, if it had these weights.
-
-        The update may have no state that would: then its weights are others.
-        """
-        pulled = self.shrinkage, self.clock.size
-        return with_weights(self.state(), key, weight, intercept, statistics, self.update, *pulled)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments that make a new learner like this one."""
-        return {
-            "loss": self.loss,
-            "shrinkage": self.shrinkage,
-            "update": self.update,
-            "learning_rate": self.schedule,
-            "intercept": self.has_intercept,
-            "normalize": self.normalize,
-            "max_live": self.max_live,
-            "scale_labels": self.label_scale.scaled,
-        }
-
-    def settings(self) -> dict[str, Any]:
-        """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
-        return described(self.arguments())
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """Make a new learner of the settings of another one.
-
-        >>> Learner.from_settings(Learner(Logistic(), max_live=10).settings()).loss
-        Logistic()
-        """
-        return cls(**arguments_in(settings))
-
-    def state(self) -> dict[str, Any]:
-        """Return all that `from_state` needs to make a learner that goes on as this one does.
-
-        Nothing is lost: that learner learns the same weights to the bit. `learner_state.state_of`
-        says what is in it.
-        """
-        parts = self.table, self.bias, self.clock, self.label_scale
-        return {"settings": self.settings()} | state_of(*parts)
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Make the learner that `state` described."""
-        learner = cls.from_settings(state["settings"])
-        restore(state, learner.table, learner.bias, learner.clock, learner.label_scale)
-        return learner
-
-    def __getstate__(self) -> dict[str, Any]:
-        # With the ingredients themselves: to unpickle a user's own imports the module of its class.
-        return self.state() | {"arguments": self.arguments()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state["arguments"])  # type: ignore[misc]  # as unpickling does
-        restore(state, self.table, self.bias, self.clock, self.label_scale)
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """Predict each example, with or without the intercept."""

@@ -1,7 +1,7 @@
 """A learner as plain data: its settings, and all that learning changed in it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +10,115 @@ from dwindle._base.dispatch import from_recipe, json_number, recipe
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import NoShrinkage
-from dwindle.algorithm.updates import KNOWN, MOST, inverted
+from dwindle.algorithm.units import KNOWN, MOST, inverted
 from dwindle.engine.budget import Eviction
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.label_scale import LabelScale
+from dwindle.engine.lane_scores import Choice
 from dwindle.engine.table import Table, empty_cells
 
 _INGREDIENTS = "loss", "shrinkage", "update"
 
 
+class PlainData:
+    """A learner as the data it is made of: its settings, and a state from which another goes on."""
+
+    loss: Any
+    shrinkage: Any
+    update: Any
+    schedule: Schedule
+    has_intercept: bool
+    normalize: bool
+    max_live: int | None
+    label_scale: LabelScale
+    clock: Clock
+    table: Table
+    bias: NDArray[Any]
+
+    def statistics_of(self, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+        """Return what is known of features beside their weights: their units, if not all are 1.
+
+        Of averaged gradients, the root of their squares too.
+        """
+        return statistics_of(self.table, key)
+
+    def moment(self) -> dict[str, Any] | None:
+        """Return what goes on beside weights and statistics, if anything does, fit for JSON."""
+        return None
+
+    def begun(
+        self,
+        key: NDArray[np.uint64],
+        weight: NDArray[np.float64],
+        intercept: float,
+        statistics: Mapping[str, NDArray[Any]],
+        moment: Mapping[str, Any] | None,  # noqa: ARG002  (a learner of lanes has some)
+    ) -> dict[str, Any]:
+        """Return the state of this learner, which is new, if it had these weights.
+
+        The update may have no state that would: then its weights are others.
+        """
+        pulled = self.shrinkage, self.clock.size
+        return with_weights(self.state(), key, weight, intercept, statistics, self.update, *pulled)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make a new learner like this one."""
+        return {
+            "loss": self.loss,
+            "shrinkage": self.shrinkage,
+            "update": self.update,
+            "learning_rate": self.schedule,
+            "intercept": self.has_intercept,
+            "normalize": self.normalize,
+            "max_live": self.max_live,
+            "scale_labels": self.label_scale.scaled,
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Describe in JSON all that `from_settings` needs to make a new learner like this one."""
+        return described(self.arguments())
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Make a new learner of the settings of another one.
+
+        >>> from dwindle import Learner
+        >>> Learner.from_settings(Learner(max_live=10).settings()).max_live
+        10
+        """
+        return cls(**arguments_in(settings))
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `from_state` needs to make a learner that goes on as this one does.
+
+        Nothing is lost: that learner learns the same weights to the bit. `state_of`
+        says what is in it.
+        """
+        parts = self.table, self.bias, self.clock, self.label_scale
+        return {"settings": self.settings()} | state_of(*parts)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the learner that `state` described."""
+        learner = cls.from_settings(state["settings"])
+        restore(state, learner.table, learner.bias, learner.clock, learner.label_scale)
+        return learner
+
+    def __getstate__(self) -> dict[str, Any]:
+        # With the ingredients themselves: to unpickle a user's own imports the module of its class.
+        return self.state() | {"arguments": self.arguments()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state["arguments"])  # type: ignore[misc]  # as unpickling does
+        restore(state, self.table, self.bias, self.clock, self.label_scale)
+
+
 def described(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Describe the arguments of a `Learner` in JSON."""
     recipes = {name: recipe(arguments[name]) for name in (*_INGREDIENTS, "learning_rate")}
-    settings = {k: v for k, v in arguments.items() if k != "choice"} | recipes
+    settings = {**arguments, **recipes}
+    if "choice" in settings:
+        settings["choice"] = settings["choice"]._asdict()
     if not settings["scale_labels"]:
         del settings["scale_labels"]  # as in files older than this setting
     return settings
@@ -31,7 +127,8 @@ def described(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def arguments_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `described` described."""
     schedule = settings["learning_rate"]["Schedule"]
-    return {
+    choice = {"choice": Choice(**settings["choice"])} if "choice" in settings else {}
+    return choice | {
         **{name: from_recipe(settings[name]) for name in _INGREDIENTS},
         "learning_rate": Schedule(**{name: float(value) for name, value in schedule.items()}),
         "intercept": settings["intercept"],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.interrupts import Held
 from dwindle._base.threads import Worker
-from dwindle.engine.kernels import GOLDEN, LAST_SIX, ONE, SIX, BloomFilter, home_shift
+from dwindle.engine.table_kernels import GOLDEN, LAST_SIX, ONE, SIX, BloomFilter, home_shift
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
 

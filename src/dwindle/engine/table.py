@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dwindle.algorithm.shrinkage import Shrinkage
 from dwindle.algorithm.updates import Update
-from dwindle.engine import kernels
+from dwindle.engine import table_kernels
 from dwindle.engine.budget import KEPT, Eviction, least_worth
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.name_table import NameTable
@@ -110,16 +110,16 @@ class Table:
             n_cells = n_cells_for(wanted, len(self.cells))
             if n_cells > len(self.cells):
                 larger = empty_cells(self.update, n_cells)
-                kernels.move(self.cells, larger)
+                table_kernels.move(self.cells, larger)
                 self._set_cells(larger)
         if n > self.room:
             self.evict(min(int(KEPT * self.max_live), self.max_live - n))
 
     def evict(self, most: int) -> None:
         """Evict the features worth least, until at most so many are left."""
-        count = np.zeros(kernels.BINS, np.int64)
+        count = np.zeros(table_kernels.BINS, np.int64)
         clock = self.clock
-        kernels.count_by_worth(self.cells, clock.now, clock.size, self.update, count)
+        table_kernels.count_by_worth(self.cells, clock.now, clock.size, self.update, count)
         least = least_worth(count, most)
         self.sweep(least)
         self.last_eviction = self.last_eviction.followed_by(clock.n_steps, least)
@@ -127,7 +127,7 @@ class Table:
     def fill(self, full: Any, n_cells: int) -> None:
         """Make the table one of ``n_cells`` cells, with these of them full."""
         self._set_cells(empty_cells(self.update, n_cells))
-        kernels.move(full, self.cells)
+        table_kernels.move(full, self.cells)
         self.used = len(full)
 
     def _set_cells(self, cells: Any) -> None:
@@ -137,15 +137,15 @@ class Table:
     def sweep(self, least: float = -np.inf) -> None:
         """Forget features whose weight is zero, and those worth less than ``least``."""
         clock = self.clock
-        live = kernels.BloomFilter.room_for(len(self.cells), clock.n_steps)
-        self.used = kernels.sweep(
+        live = table_kernels.BloomFilter.room_for(len(self.cells), clock.n_steps)
+        self.used = table_kernels.sweep(
             self.cells, clock.now, clock.size, self.shrinkage, self.update, least, live
         )
         self.names.sweep(live, self.used)
 
     def settle(self, now: float, size: float) -> None:
         """Settle every weight up to ``now`` at this ``size``, which may change then."""
-        kernels.settle_all(self.cells, now, size, self.shrinkage, self.update)
+        table_kernels.settle_all(self.cells, now, size, self.shrinkage, self.update)
 
     def settle_at_the_mean(self) -> float:
         """Settle every weight up to now; return what the intercept has to make up for.
@@ -153,7 +153,7 @@ class Table:
         It is added up in the order of the keys, wherever the cells are.
         """
         clock, order = self.clock, np.argsort(self.cells["key"])
-        level: float = kernels.level(
+        level: float = table_kernels.level(
             *(self.cells, order, clock.now, clock.size, self.shrinkage, self.update)
         )
         self.settle(clock.now, clock.size)
@@ -161,7 +161,7 @@ class Table:
 
     def places(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return where the cells of these features are, all of which are in the table."""
-        found: NDArray[np.int64] = kernels.places(self.cells, np.ascontiguousarray(key))
+        found: NDArray[np.int64] = table_kernels.places(self.cells, np.ascontiguousarray(key))
         return found
 
     def weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
@@ -175,7 +175,7 @@ class Table:
 
     def _list(self, key: NDArray[np.uint64], weight: NDArray[np.float64]) -> int:
         clock = self.clock
-        n: int = kernels.weights(
+        n: int = table_kernels.weights(
             *(self.cells, clock.now, clock.size, clock.n_steps),
             *(self.shrinkage, self.update, key, weight),
         )

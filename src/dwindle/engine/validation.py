@@ -11,11 +11,11 @@ from dwindle.algorithm.losses import takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, check_shrinkage
 from dwindle.algorithm.updates import Update, check_update
-from dwindle.engine import kernels
+from dwindle.engine import kernels, table_kernels
 
 _KERNELS = (
-    *(kernels.values, kernels.learn, kernels.predict, kernels.weights),
-    *(kernels.settle_all, kernels.sweep, kernels.count_by_worth),
+    *(kernels.values, kernels.learn, kernels.predict, table_kernels.weights),
+    *(table_kernels.settle_all, table_kernels.sweep, table_kernels.count_by_worth),
 )
 _CALLERS = [kernel.function for kernel in _KERNELS]
 

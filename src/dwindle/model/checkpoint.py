@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from dwindle._base.errors import DataError
-from dwindle.engine.lanes import LaneLearner, learner_from
+from dwindle.engine.kinds import learner_from
+from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.names import Text
-from dwindle.model.model import name_columns, names_in
+from dwindle.model.columns import name_columns, names_in
 from dwindle.model.storage import numbers, read, write
 
 

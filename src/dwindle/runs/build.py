@@ -4,14 +4,16 @@ from dataclasses import replace
 from typing import Any
 
 from dwindle._base.errors import SettingError
+from dwindle.algorithm.adaptive import Adaptive, Centred
 from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
 from dwindle.algorithm.losses import is_classification, takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import AUTO, Ingredients, LearnerSettings, default_of, settings_of
-from dwindle.algorithm.shrinkage import Sigmas
-from dwindle.algorithm.updates import Adaptive, Centred, default_learning_rate
+from dwindle.algorithm.sigmas import Sigmas
+from dwindle.algorithm.updates import default_learning_rate
+from dwindle.engine.kinds import learner_of
 from dwindle.engine.lane_scores import Choice
-from dwindle.engine.lanes import LaneLearner, learner_of
+from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels

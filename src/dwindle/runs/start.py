@@ -7,7 +7,9 @@ from typing import Any
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import LearnerSettings, default_of, options_of
-from dwindle.data.options import ReadOptions, as_before
+from dwindle.data.labels import Labels
+from dwindle.data.options import ReadOptions, as_before, kept_reading
+from dwindle.data.sources import Sources
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels
@@ -50,6 +52,20 @@ def completed(
     if {*metadata["reading"], *KINDS} & set(given):
         return settings
     return replace(settings, reading=as_before(metadata["reading"], settings.reading))
+
+
+def fixed(
+    settings: TrainSettings, data: Sources, labels: Labels, start_from: str | None
+) -> dict[str, Any]:
+    """Gather what must be as it was when a run is resumed, beside the learner's settings."""
+    run = {name: getattr(settings, name) for name in RESUMED}
+    if isinstance(run["class_weight"], Mapping):
+        run["class_weight"] = labels.weight  # by their text, as in a file
+    return {
+        "data": list(data.given),
+        "start_from": start_from,
+        "reading": kept_reading(settings.reading),
+    } | run
 
 
 def continued(

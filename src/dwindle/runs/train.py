@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -33,7 +33,7 @@ from dwindle.runs.observer import Observer, Stopped
 from dwindle.runs.progress_table import cut
 from dwindle.runs.run_data import Passes, labels_of
 from dwindle.runs.settings import TrainSettings
-from dwindle.runs.start import REMEMBERED, RESUMED, check_needed, completed, continued
+from dwindle.runs.start import REMEMBERED, check_needed, completed, continued, fixed
 from dwindle.runs.summary import Summary, metadata, rate, summarized
 
 SHOWN = 3  # bad lines quoted in a summary
@@ -363,17 +363,19 @@ class _Run(checkpoint.Reached):
             return
         self.worker.wait()
         remembered = {name: getattr(self.settings, name) for name in REMEMBERED}
-        checkpoint.write(self, path, self._fixed() | remembered)
+        checkpoint.write(
+            self, path, fixed(self.settings, self.paths, self.labels, self.start_from) | remembered
+        )
 
     def restore(self, learner: Learner | OneVsRest, kept: dict[str, Any]) -> None:
         """Go on from a checkpoint, whose settings must be this run's."""
-        fixed = self._fixed()
+        same = fixed(self.settings, self.paths, self.labels, self.start_from)
         n = len(learner.members) if isinstance(learner, OneVsRest) else 0
         checkpoint.check_same(
             self.checkpoint,
-            make_learners(self.settings, learner.loss, n).settings() | fixed,
+            make_learners(self.settings, learner.loss, n).settings() | same,
             choosing(learner, choice_of(self.settings, n)).settings()
-            | {name: kept[name] for name in fixed if name in kept}
+            | {name: kept[name] for name in same if name in kept}
             | {"reading": kept_reading(as_before(kept["reading"], ReadOptions()))},
         )
         named = self.labels.classes
@@ -394,14 +396,3 @@ class _Run(checkpoint.Reached):
         assert self.progress is not None
         self._before = self.progress.examples
         self._saved = (time.monotonic(), self._before)
-
-    def _fixed(self) -> dict[str, Any]:
-        """Gather what must be as it was when a run goes on, beside the learner's settings."""
-        run = {name: getattr(self.settings, name) for name in RESUMED}
-        if isinstance(run["class_weight"], Mapping):
-            run["class_weight"] = self.labels.weight  # by their text, as in a file
-        return {
-            "data": list(self.paths.given),
-            "start_from": self.start_from,
-            "reading": kept_reading(self.settings.reading),
-        } | run

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dwindle.algorithm.adaptive import Centred
 from dwindle.algorithm.losses import Squared
-from dwindle.algorithm.updates import Centred
 from dwindle.data.options import ReadOptions
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch

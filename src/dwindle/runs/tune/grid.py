@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle._base.errors import SettingError
+from dwindle.algorithm.adaptive import Adaptive, Centred
 from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.settings import SHRINKAGES, UPDATES, LearnerSettings, options_of
 from dwindle.algorithm.shrinkage import Truncation
-from dwindle.algorithm.updates import Adaptive, Centred, Plain
+from dwindle.algorithm.updates import Plain
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest, against_rest
 from dwindle.features.batch import Batch

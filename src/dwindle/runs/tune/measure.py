@@ -15,10 +15,12 @@ import numpy as np
 
 from dwindle._base.errors import DivergedError
 from dwindle._base.threads import unordered_map
+from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.dual_averaging import RDA
 from dwindle.algorithm.settings import LearnerSettings
-from dwindle.algorithm.shrinkage import MOST_LANES, Gravities, Truncation
-from dwindle.algorithm.updates import Adaptive, Plain
+from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.sigmas import MOST_LANES, Gravities
+from dwindle.algorithm.updates import Plain
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
