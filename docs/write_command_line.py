@@ -27,12 +27,12 @@ dwindle convert train.vw train.arrow
 
 - **Output.** Results go to standard output, everything else to standard error.
 - **Exit codes.** 0: success; 1: bad data; 2: bad usage; 130 and 143: stopped by Ctrl-C and by SIGTERM; 141: the reader of a pipe went away, as in `dwindle predict ... | head -1`. That is how `cat` ends too, so with `set -o pipefail` such a line of a script fails unless it says `|| [ $? -eq 141 ]`.
-- **Malformed lines** stop a run with one message, `file:line: what was expected, what was found`, and leave an earlier model as it was. With `--skip-bad` they are counted and skipped.
+- **Malformed lines** stop a run with one message, `file:line: what was expected, what was found`, and leave an earlier model as it was. With `--skip-bad` they are counted and skipped. A line may have 268,435,456 bytes (2^28); a longer one stops the run in any case.
 - **Several passes** (`--passes`) parse text once. Later passes read a temporary file in the folder that TMPDIR names; it is gone when the run ends, however it ends. With `--interactions` a file is parsed in each pass instead, since the products would take more room than the data.
 - **Holdout** (`--holdout`): every N-th example, or a file, is not learned from but measured on after each pass. The run stops when that gets no better, and the model is that of the best pass.
 - **Sorted data** (all examples of one class, then all of the other) is bad for every online learner: what was learned first is forgotten. A note says so. `--shuffle N` shuffles the examples within windows of N, which are kept in memory, in each pass anew; `--seed` changes the order.
 - **Learning on** from yesterday's model: [`--start-from`](learning-on.md).
-- **Ctrl-C** writes a checkpoint and prints how to resume. A run that was stopped and resumed gives the same model, to the bit.
+- **Ctrl-C** and SIGTERM write a checkpoint and print how to resume, also while the run waits for a pipe; a second one ends it at once, without a checkpoint. A run that was stopped and resumed gives the same model, to the bit.
 - **Completion** of commands and options: `eval "$(_DWINDLE_COMPLETE=bash_source dwindle)"` in `~/.bashrc`; for other shells `zsh_source` or `fish_source`.
 - **Other programs' options**, as `--l1` or `--alpha`, are answered with their name here.
 - **`dwindle tune`** [finds good settings](tuning.md); if it is stopped, the same command continues.

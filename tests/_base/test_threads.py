@@ -49,7 +49,7 @@ def test_work_that_was_being_waited_for_when_interrupted_is_still_waited_for(mon
     worker, free, done = Worker(), threading.Event(), []
     worker.do(lambda: (free.wait(), done.append(1)))
 
-    def interrupted(_futures):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

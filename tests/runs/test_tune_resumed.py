@@ -24,8 +24,8 @@ TEXT = planted_data.vw(EXAMPLES).encode()
 def test_who_asks_again_a_moment_later_does_not_wait():
     code = """
 import time
-from dwindle.cli.signals import stop_signals
-asked = stop_signals()
+from dwindle.cli.signals import StopSignals
+asked = StopSignals()
 print("ready", flush=True)
 while True:
     time.sleep(0.01)  # a run that does not look whether it should stop

@@ -74,7 +74,7 @@ def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
     """Yield the same items, computed by another thread that runs up to `DEPTH` items ahead."""
     end = object()
     pending: deque[Future[Any]] = deque()
-    thread = _pool(1)
+    thread = _Pool(1)
     try:
         while True:
             while len(pending) < DEPTH:
@@ -95,7 +95,7 @@ def ordered_map(
     A result is not held back until the next item is there.
     """
     end: Any = object()
-    reader, pool = _pool(1), _pool(n_threads)
+    reader, pool = _Pool(1), _Pool(n_threads)
     coming: deque[Future[Item]] = deque()
     pending: deque[Future[Result]] = deque()
     ended = False
@@ -105,8 +105,7 @@ def ordered_map(
                 coming.append(reader.submit(next, items, end))
             wanted = not ended and len(pending) <= n_threads
             if wanted and pending:
-                first: list[Future[Any]] = [coming[0], pending[0]]
-                wait(first, return_when=FIRST_COMPLETED)
+                _wait_for_one([coming[0], pending[0]])
             # What went wrong with an item is raised after the results of those before it.
             if wanted and (not pending or (coming[0].done() and not coming[0].exception())):
                 item = _pop_first(coming)
@@ -151,31 +150,55 @@ def unordered_map(
 
 def _pop_first(pending: deque[Future[Item]]) -> Item:
     """Wait for the first result and take it; after an interrupt it can still be waited for."""
-    wait([pending[0]])
+    _wait_for_one([pending[0]])
     return pending.popleft().result()
+
+
+def _wait_for_one(futures: list[Future[Any]]) -> None:
+    """Wait for a result; a thread of a pool looks now and then whether its own is still wanted."""
+    seconds = POLL if hasattr(_thread, "pool") else None
+    while not wait(futures, seconds, FIRST_COMPLETED).done:
+        check_wanted()
 
 
 _thread = threading.local()
 
 
-def _pool(n: int) -> ThreadPoolExecutor:
-    """Make a pool whose threads are marked as belonging to one, for `_abandon`."""
-
-    def mark() -> None:
-        _thread.is_ours = True
-
-    return ThreadPoolExecutor(n, initializer=mark)
+class Abandoned(Exception):  # noqa: N818  (it is not an error)
+    """Raised in a thread whose result is no longer waited for."""
 
 
-def _abandon(pool: ThreadPoolExecutor, pending: Iterable[Future[Any]]) -> None:
+def check_wanted() -> None:
+    """Raise `Abandoned` in a thread of a pool that was given up, as its caller was interrupted.
+
+    Whatever may wait for long, as a pipe does, calls it several times a second.
+    """
+    pool = getattr(_thread, "pool", None)
+    if pool is not None and pool.given_up:
+        raise Abandoned
+
+
+class _Pool(ThreadPoolExecutor):
+    """A pool whose threads know it, so that they can ask whether it was given up."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n, initializer=self._mark)
+        self.given_up = False
+
+    def _mark(self) -> None:
+        _thread.pool = self
+
+
+def _abandon(pool: _Pool, pending: Iterable[Future[Any]]) -> None:
     """Cancel the tasks that have not begun and wait for those that have.
 
     The threads are not joined: the garbage collector may close an unfinished generator in any
     thread, also in one that is just starting and holds a lock that joining needs. In a thread of
     one of our own pools nothing is waited for, because it may be the one that runs the task.
     """
+    pool.given_up = True
     for future in pending:
         future.cancel()
-    if not hasattr(_thread, "is_ours"):
+    if not hasattr(_thread, "pool"):
         wait([future for future in pending if not future.cancelled()])
     pool.shutdown(wait=False)

@@ -13,6 +13,7 @@ import click
 
 import dwindle
 from dwindle.cli.hints import check_command, check_quadratic, hinted
+from dwindle.cli.signals import exit_on_signals
 
 COMMANDS = {
     "train": "Learn a sparse model from files, folders or a pipe.",
@@ -31,6 +32,11 @@ COMMANDS = {
 
 class Commands(click.Group):
     """A group that imports a command when it is asked for."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command, which a signal ends with the code that a shell gives it, 130 for Ctrl-C."""
+        exit_on_signals()
+        return super().main(*args, **kwargs)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """List the commands in the order of the table."""

@@ -9,7 +9,6 @@ from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import as_json, data, features, quiet, reading
 from dwindle.cli.report import Watching, screen
-from dwindle.cli.signals import exit_on_signals
 
 
 @click.command(name="convert")
@@ -36,7 +35,6 @@ def command(out: str, *, to: str | None, as_json: bool, quiet: bool, **settings:
     """
     from dwindle.runs.convert import convert
 
-    exit_on_signals()
     paths, skip_bad = settings.pop("data"), settings.pop("skip_bad")
     with screen(bar=False) as shown:
         observer = Watching(shown)

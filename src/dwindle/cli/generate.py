@@ -9,7 +9,6 @@ from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import as_json, quiet
 from dwindle.cli.output import written_to
 from dwindle.cli.report import screen
-from dwindle.cli.signals import exit_on_signals
 
 
 @click.command(name="generate")
@@ -55,7 +54,6 @@ def command(
     from dwindle.data.sources import Position
     from dwindle.datasets.ads import GENERATED
 
-    exit_on_signals()
     log = GENERATED[what](seed)
     size = done = 0
     with screen(bar=output != "-" and not (as_json or quiet)) as shown, written_to(output) as out:

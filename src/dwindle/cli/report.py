@@ -5,7 +5,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -14,8 +14,9 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.frontier import frontier
 from dwindle.cli.output import for_json
+from dwindle.cli.signals import StopSignals
 from dwindle.runs.metrics import beside_loss
-from dwindle.runs.observer import Observer
+from dwindle.runs.observer import Observer, Stopped
 
 EVICTED = {  # what a budget came to
     "gravity": "would have removed the features that were evicted last",
@@ -124,12 +125,9 @@ def weighed(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 class Report(Watching):
-    """The progress table of a run, and its summary.
+    """The progress table of a run, and its summary; ``stop`` is how it is asked to stop."""
 
-    ``stop`` has the number of the signal that asked the run to stop, if one did.
-    """
-
-    def __init__(self, screen: Screen, stop: list[int], *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, screen: Screen, stop: StopSignals, *, as_json: bool, quiet: bool) -> None:
         super().__init__(screen)
         self.stop = stop
         self.as_json = as_json
@@ -159,7 +157,11 @@ class Report(Watching):
 
     def should_stop(self) -> bool:
         """Tell whether a signal came."""
-        return bool(self.stop)
+        return bool(self.stop.asked)
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Stop at once when a signal comes."""
+        return self.stop.raising(Stopped)
 
     def pass_ended(self, result: Any) -> None:
         """Print how good the model was after a pass."""

@@ -7,35 +7,76 @@ Python, where Ctrl-C raises KeyboardInterrupt, `_base.interrupts` keeps a learne
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 AT_ONCE = 0.2  # seconds
+AGAIN = 0.01  # seconds until a signal that came in the midst of an import is looked at again
 
 
-def stop_signals() -> list[int]:
-    """Return a list that SIGINT and SIGTERM append to; a second signal ends the run at once.
+class StopSignals:
+    """SIGINT and SIGTERM, which ask a run to stop; a second one ends it at once.
 
     ``timeout`` sends its signal to the command and then to all of its group, which is one question
     and not two.
     """
-    asked: list[int] = []
-    since = 0.0
 
-    def stop(number: int, _frame: Any) -> None:
-        nonlocal since
-        if not asked:
-            since = time.monotonic()
-        elif time.monotonic() > since + AT_ONCE:  # who asks twice does not want to wait
+    def __init__(self) -> None:
+        self.asked: list[int] = []  # the numbers of the signals that came
+        self._raised: type[BaseException] | None = None
+        self._since = 0.0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+
+    @contextmanager
+    def raising(self, error: type[BaseException]) -> Iterator[None]:
+        """Raise ``error`` as soon as a signal comes, or if one came before."""
+        self._raised = error
+        try:
+            if self.asked:
+                raise error
+            yield
+        finally:
+            self._raised = None
+
+    def _stop(self, number: int, _frame: Any) -> None:
+        if not self.asked:
+            self._since = time.monotonic()
+        elif time.monotonic() > self._since + AT_ONCE:  # who asks twice does not want to wait
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-        asked.append(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    return asked
+        self.asked.append(number)
+        error, self._raised = self._raised, None
+        if error is not None:
+            raise error
 
 
 def exit_on_signals() -> None:
-    """End the command at a signal as an exception does, so that no half-written file is left."""
+    """End the command at a signal as an exception does, so that no half-written file is left.
+
+    An import is ended first, since an exception may be lost in one of its callbacks.
+    """
+    since = -AT_ONCE
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal since
+        if _imports(frame) and hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, lambda _alarm, frame: end(number, frame))
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        elif time.monotonic() > since + AT_ONCE:
+            since = time.monotonic()
+            sys.exit(128 + number)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda given, _frame: sys.exit(128 + given))
+        signal.signal(number, end)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False

@@ -24,7 +24,7 @@ from dwindle.cli.options import (
 )
 from dwindle.cli.picture import Picture
 from dwindle.cli.report import Report, screen
-from dwindle.cli.signals import stop_signals
+from dwindle.cli.signals import StopSignals
 from dwindle.runs.settings import TrainSettings
 
 STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the setting each sets
@@ -89,7 +89,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
     settings = _settings(options)
-    stop = stop_signals()
+    stop = StopSignals()
     try:
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, stop, as_json=as_json, quiet=quiet)
@@ -101,7 +101,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
             else "nothing was learned yet"
         )
         click.echo(f"dwindle: stopped; {told}", err=True)
-        sys.exit(128 + stop[0])
+        sys.exit(128 + stop.asked[0])
     report.summary(summary, model)
     if summary.frontier and summary.choice is not None:
         where = HELD if summary.best_pass else f"{LATE}, before learning"

@@ -23,7 +23,7 @@ from dwindle.cli.options import (
 )
 from dwindle.cli.picture import Picture
 from dwindle.cli.report import screen
-from dwindle.cli.signals import stop_signals
+from dwindle.cli.signals import StopSignals
 from dwindle.cli.tune_report import Report
 from dwindle.runs.metrics import goals
 from dwindle.runs.settings import RunSettings, TrainSettings
@@ -97,7 +97,7 @@ def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
     picture = Picture(asked, model, f"{model}.png" if wanted else None)
     picture.check(paths)
     settings = _settings(options)
-    stop = stop_signals()
+    stop = StopSignals()
     try:
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, stop, given, as_json=as_json, quiet=quiet)
@@ -109,7 +109,7 @@ def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
             else "nothing was finished yet"
         )
         click.echo(f"dwindle: stopped; {told}", err=True)
-        sys.exit(128 + stop[0])
+        sys.exit(128 + stop.asked[0])
     report.summary(tuned.summary, model)
     picture.draw(report.note, "plot_frontier", tuned.found)
 

@@ -8,6 +8,7 @@ from dwindle._base.errors import SettingError
 from dwindle.data.schema import ColumnKinds, Kind, Schema, checked_kinds, in_options
 
 BLOCK = 2**21  # bytes of text parsed at a time
+LONGEST_LINE = 2**28  # bytes
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ import select
 import stat
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
+
+from dwindle._base.threads import POLL, check_wanted
 
 PAUSE = 0.01  # seconds without a byte, after which what is there is handed on
 LONGEST = 0.1  # seconds after which it is handed on though more comes
@@ -24,20 +26,43 @@ def arriving(file: Any) -> Callable[[], Arriving] | None:
     The clock tells, after a read, whether to wait for more of the block. Windows cannot ask a pipe
     whether it holds anything, so that a pipe is read there as a file is.
     """
-    try:
-        number = file.fileno()
-    except (OSError, io.UnsupportedOperation):
+    if not isinstance(file, Pipe):
         return None
-    if stat.S_ISREG(os.fstat(number).st_mode) or not hasattr(select, "poll"):
-        return None
-    pipe = select.poll()
-    pipe.register(number, select.POLLIN)
 
     def clock() -> Arriving:
         until = time.monotonic() + LONGEST
-        return lambda: bool(pipe.poll(1000 * PAUSE)) and time.monotonic() < until
+        return lambda: file.has_more(PAUSE) and time.monotonic() < until
 
     return clock
+
+
+class Pipe:
+    """A pipe, whose reads end when nobody waits for them any more (`threads.check_wanted`)."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._poll = select.poll()
+        self._poll.register(file.fileno(), select.POLLIN)
+
+    def has_more(self, seconds: float) -> bool:
+        """Wait at most so long for a byte, or for the end; tell whether there is one."""
+        return bool(self._poll.poll(1000 * seconds))
+
+    def read1(self, n: int) -> bytes:
+        """Read what is there, at most n bytes; wait for the first."""
+        while not self.has_more(POLL):
+            check_wanted()
+        some: bytes = self._file.read1(n)
+        return some
+
+
+def piped(file: BinaryIO) -> "BinaryIO | Pipe":
+    """Return the file itself, or a `Pipe` if it is one."""
+    try:
+        is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except (OSError, io.UnsupportedOperation):
+        return file
+    return file if is_file or not hasattr(select, "poll") else Pipe(file)
 
 
 class Pieces:

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from dwindle._base.errors import DataError
 from dwindle.data.compression import PEEK, decompressed, first_bytes, split_extension
 from dwindle.data.formats.registry import Format, by_extension, by_first_line, named
-from dwindle.data.options import ReadOptions
-from dwindle.data.pipes import Arriving, arriving
+from dwindle.data.options import LONGEST_LINE, ReadOptions
+from dwindle.data.pipes import Arriving, arriving, piped
 
 STDIN = "-"
 
@@ -105,6 +105,7 @@ def opened(path: str) -> Iterator[Opened]:
         raw: Any = sys.stdin.buffer
         if path != STDIN:
             raw = stack.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
+        raw = piped(raw)
         head, clock = first_bytes(raw), arriving(raw)
         whole = _put_back(head, raw, waits=clock is None)
         file = stack.enter_context(closing(decompressed(head, whole)))
@@ -118,7 +119,7 @@ def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:
     name = name or ("csv" if options.delimiter or options.header else None)
     if name is not None:
         return named(name), source
-    line = source.file.readline()
+    line = source.file.readline(LONGEST_LINE)
     file = cast("BinaryIO", _put_back(line, source.file, waits=source.clock is None))
     return by_first_line(line, source.path), source._replace(file=file)
 

@@ -1,7 +1,9 @@
 """What a run tells while it goes on, and how it is asked to stop."""
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwindle._base.notes import warn
 
@@ -9,6 +11,9 @@ if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
     from dwindle.data.sources import Position
     from dwindle.runs.loop import Pass
     from dwindle.runs.progress_table import Row
+
+
+Item = TypeVar("Item")
 
 
 class Observer:
@@ -42,6 +47,21 @@ class Observer:
     def should_stop(self) -> bool:
         """Asked after each batch: True writes a checkpoint or journal and raises `Stopped`."""
         return False
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Return a context entered while data is waited for: `Stopped` may be raised within it."""
+        return nullcontext()
+
+
+def awaited(items: Iterator[Item], observer: Observer) -> Iterator[Item]:
+    """Yield the items; while it waits for one, the observer may raise `Stopped`."""
+    end: Any = object()
+    while True:
+        with observer.waiting():
+            item = next(items, end)
+        if item is end:
+            return
+        yield item
 
 
 class Stopped(Exception):  # noqa: N818  (it is not an error)

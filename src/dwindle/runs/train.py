@@ -29,7 +29,7 @@ from dwindle.runs import checkpoint
 from dwindle.runs.build import choice_of, choosing, in_lanes, make_learners
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
-from dwindle.runs.observer import Observer, Stopped
+from dwindle.runs.observer import Observer, Stopped, awaited
 from dwindle.runs.progress_table import cut
 from dwindle.runs.run_data import Passes, labels_of
 from dwindle.runs.settings import TrainSettings
@@ -134,7 +134,9 @@ class _Run(checkpoint.Reached):
     def hold_out(self) -> None:
         """Read the holdout, if it is a file, so that what is wrong with it is known at once."""
         if self.data.holdout is not None and isinstance(self.settings.holdout, str):
-            self.skipped_before = self._skip(self.data.holdout.read())
+            with self.observer.waiting():
+                bad = self.data.holdout.read()
+            self.skipped_before = self._skip(bad)
 
     def go(self) -> Summary:
         """Make the passes and write the model."""
@@ -148,8 +150,11 @@ class _Run(checkpoint.Reached):
             best=self.best,
             patience=how.patience,
         )
-        for _ in loop:
-            self._measure_pass()
+        try:
+            for _ in loop:
+                self._measure_pass()
+        except Stopped:
+            raise Stopped(self._stop()) from None
         return self._finish()
 
     def _examples(self, more: bool) -> Iterator[Parsed]:
@@ -158,19 +163,15 @@ class _Run(checkpoint.Reached):
         parsed, window = self.data.learned(more), self.settings.shuffle
         if window is not None:
             parsed = shuffled(parsed, window, (self.settings.seed, self.pass_number))
-        return checkpoint.after(parsed, self.done_in_pass, self.bad_in_pass)
+        left = checkpoint.after(parsed, self.done_in_pass, self.bad_in_pass)
+        return awaited(left, self.observer)
 
     def _step(self, parsed: Parsed) -> None:
         """Learn from a batch; write a checkpoint if it is time, or if the run is to stop."""
         self._learn(parsed)
         self._tell_position(parsed.end)
         if self.observer.should_stop():
-            place, fault = written(self.checkpoint, self.save)
-            if fault is not None:
-                raise UnwritableError(
-                    f"{fault}: it is in {place} instead: move it there to go on with --resume"
-                )
-            raise Stopped(None if self.learner is None else self.checkpoint)
+            raise Stopped
         is_due = self.settings.checkpoint_every
         if is_due is not None:
             when, examples = self._saved
@@ -181,6 +182,17 @@ class _Run(checkpoint.Reached):
                 except UnwritableError as fault:
                     self.note(f"{fault}: going on without it")
                 self._saved = (time.monotonic(), done)
+
+    def _stop(self) -> Path | None:
+        """Write a checkpoint, if anything was learned; return where it is."""
+        if self.learner is None:
+            return None
+        place, fault = written(self.checkpoint, self.save)
+        if fault is not None:
+            raise UnwritableError(
+                f"{fault}: it is in {place} instead: move it there to go on with --resume"
+            )
+        return self.checkpoint
 
     def _tell_position(self, end: int) -> None:
         """Tell that this pass has been read up to the byte ``end``."""

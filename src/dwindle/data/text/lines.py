@@ -8,11 +8,12 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError
 from dwindle._base.system import cores
-from dwindle._base.threads import ordered_map
+from dwindle._base.threads import check_wanted, ordered_map
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import Block, Parsed
-from dwindle.data.options import BLOCK, ReadOptions, for_tables
+from dwindle.data.options import BLOCK, LONGEST_LINE, ReadOptions, for_tables
 from dwindle.data.pipes import Arriving
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.sources import Opened
@@ -73,14 +74,16 @@ def blocks(
     size: int = BLOCK,
     clock: Callable[[], Arriving] | None = None,
 ) -> Iterator[Block]:
-    """Cut a file into blocks of whole lines, of at most ``size`` bytes or of one line.
+    """Cut a file into blocks of whole lines, of about ``size`` bytes or of one long line.
 
     With the ``clock`` of a pipe (see `pipes`), a block ends when it says so.
     """
     memory = Memory()
     rest, line = b"", 1
     while True:
-        text = memory.empty(len(rest) + size, np.uint8)
+        check_wanted()
+        # Twice as much of a long line each time, as what was read of it is copied.
+        text = memory.empty(len(rest) + max(size, len(rest)), np.uint8)
         text[: len(rest)] = np.frombuffer(rest, np.uint8)
         end = _fill(text, len(rest), cast("io.BufferedReader", file), clock)
         if end == len(rest):
@@ -92,6 +95,11 @@ def blocks(
             yield Block(text[:whole], source, line, memory=memory, size=bounds)
             line += bounds.lines - 1
         rest = text[whole:end].tobytes()  # a copy, so that the memory can be used again
+        if len(rest) > LONGEST_LINE:
+            raise DataError(
+                f"{source}:{line}: the line is longer than {LONGEST_LINE:,} bytes: "
+                "is the end of a line missing?"
+            )
     if rest:
         yield Block(np.frombuffer(rest, np.uint8), source, line, memory=memory)
 

@@ -28,7 +28,7 @@ from dwindle.features.batch import Batch
 from dwindle.runs.checkpoint import check_free
 from dwindle.runs.journal import Journal
 from dwindle.runs.metrics import METRICS
-from dwindle.runs.observer import Observer, Stopped
+from dwindle.runs.observer import Observer, Stopped, awaited
 from dwindle.runs.progress import ALL_ALIKE
 from dwindle.runs.run_data import labels_of
 from dwindle.runs.settings import TrainSettings
@@ -187,7 +187,7 @@ def _fill(
     observer.position(Position(0, 0, total))
     begun = False
     kinds = kinds_for(settings.reading, observer.note)
-    for parsed in read(paths, settings.reading, kinds):
+    for parsed in awaited(read(paths, settings.reading, kinds), observer):
         parsed.n_bad(skip_bad=settings.skip_bad)
         if not begun and labels.found(parsed.batch):
             loss, begun = labels.decide(parsed, loss, observer.note), True
