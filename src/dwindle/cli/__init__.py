@@ -34,7 +34,7 @@ class Commands(click.Group):
     """A group that imports a command when it is asked for."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command, which a signal ends with the code that a shell gives it, 130 for Ctrl-C."""
+        """Run a command, which a signal ends with the code that shells give it: 130 for Ctrl-C."""
         exit_on_signals()
         return super().main(*args, **kwargs)
 

@@ -11,6 +11,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli import report
 from dwindle.cli.output import for_json
+from dwindle.cli.signals import StopSignals
 from dwindle.runs.metrics import METRICS
 
 ROWS = 15  # at most, of the table
@@ -23,7 +24,7 @@ class Report(report.Report):
     def __init__(
         self,
         screen: Any,
-        stop: list[int],
+        stop: StopSignals,
         options: Mapping[str, Any],
         *,
         as_json: bool,
