@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dwindle import Batch, Learner, Schedule
 from dwindle.algorithm.sigmas import Sigmas
 from dwindle.engine import lanes
+from dwindle.engine.kinds import learner_from
 from helpers.effort import few_examples
 from helpers.lane_learners import (
     CENTRED,
@@ -86,7 +87,7 @@ def copies(learner, folder):
     yield Learner.load(folder / "lanes.checkpoint")
     yield pickle.loads(pickle.dumps(learner))
     yield copy.deepcopy(learner)
-    yield lanes.learner_from(learner.state())
+    yield learner_from(learner.state())
 
 
 @pytest.mark.parametrize("at", [0, 7, 512, 700])

@@ -24,7 +24,7 @@ from dwindle.engine.lane_settings import check_lanes, in_lanes
 from dwindle.engine.lane_time import LaneTime
 from dwindle.engine.lane_updates import LaneFTRL, SweepView, centring, lane_record
 from dwindle.engine.learn_one import FastPath
-from dwindle.engine.learner import Learner, base_of
+from dwindle.engine.learner import Learner, Lesson, base_of
 from dwindle.engine.table import Table, empty_cells
 from dwindle.features.batch import Batch, Features
 
@@ -209,24 +209,15 @@ class LaneLearner(Learner):
         weight = rows["lane"][:, : self.n_lanes]
         return key, np.multiply(weight, self.label_scale.unit, dtype=np.float64)
 
-    def _learn_from(
-        self,
-        batch: Batch,
-        i: int,
-        label: NDArray[np.float32],
-        importance: NDArray[np.float32],
-        base: NDArray[np.float32],
-        slots: NDArray[np.uint64],
-        fresh: NDArray[np.int64],
-        prediction: NDArray[np.float64],
-    ) -> int:
-        """Learn from example i on, until the kernel needs more room; return the next example."""
-        clock, table, first = self.clock, self.table, i
+    def _run(self, i: int, lesson: Lesson) -> tuple[int, int, int]:
+        """Run the kernel from example i on, and score the lanes; return what it returns."""
+        batch, label, importance, base, slots, fresh, prediction = lesson
+        clock, table = self.clock, self.table
         if self._centres and not self._state[lane_kernels.NOTED]:
             self._set_centred(np.zeros(len(slots), np.uint64))
         rows = np.empty(batch.n_examples, self._rows)
         predicted = rows["lane"]
-        i, clock.at, n_fresh = lane_kernels.learn(
+        found: tuple[int, int, int] = lane_kernels.learn(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, self.shrinkage.by_noise),
             *(self.shrinkage.truncate_every, table.cells, table.room, self.bias, self._lanes),
@@ -237,13 +228,9 @@ class LaneLearner(Learner):
         )
         if not self._centred.all():
             self._set_centred(self._centred[self._centred != 0])
-        table.enter(batch, fresh[:n_fresh])
-        self.scores.add(predicted[first:i], label[first:i], importance[first:i])
-        if i < batch.n_examples:
-            if not np.isfinite(prediction[i]):
-                raise self._diverged(prediction[i], i)
-            self._make_room(int(batch.start[i + 1] - batch.start[i]))
-        return i
+        learned = slice(i, found[0])
+        self.scores.add(predicted[learned], label[learned], importance[learned])
+        return found
 
     def sweep(self) -> None:
         """Forget the features that no lane with a gravity holds and that were absent for long.

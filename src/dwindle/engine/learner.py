@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,18 @@ from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import shown
 from dwindle.jit.compile import in_class
+
+
+class Lesson(NamedTuple):
+    """A batch as kernels learn from it: what they read, and arrays for them to fill."""
+
+    batch: Batch
+    label: NDArray[np.float32]
+    importance: NDArray[np.float32]
+    base: NDArray[np.float32]  # added to each prediction
+    slots: NDArray[np.uint64]  # scratch: where the cells of an example's features are
+    fresh: NDArray[np.int64]  # which features are new
+    prediction: NDArray[np.float64]
 
 
 class Learner(PlainData):
@@ -174,12 +186,14 @@ class Learner(PlainData):
         taken = np.zeros_like(base) if scale.scaled else base
         longest = self._longest(batch, importance)
         slots, fresh = np.empty(longest, np.uint64), np.empty(0, np.int64)
+        lesson = Lesson(batch, label, importance, taken, slots, fresh, prediction)
         with Held() as interrupt:
             i = 0
             while i < batch.n_examples and not interrupt.asked:
-                if len(fresh) < min(self.table.room, len(batch.key)):  # the most new features
-                    fresh = np.empty(min(self.table.room, len(batch.key)), np.int64)
-                i = self._learn_from(batch, i, label, importance, taken, slots, fresh, prediction)
+                room = min(self.table.room, len(batch.key))  # for the most new features
+                if len(lesson.fresh) < room:
+                    lesson = lesson._replace(fresh=np.empty(room, np.int64))
+                i = self._learn_from(i, lesson)
                 if scale.scaled:
                     scale.moments[:] = moments[i]
         if scale.scaled:
@@ -197,30 +211,27 @@ class Learner(PlainData):
             )
         return int(n)
 
-    def _learn_from(
-        self,
-        batch: Batch,
-        i: int,
-        label: NDArray[np.float32],
-        importance: NDArray[np.float32],
-        base: NDArray[np.float32],
-        slots: NDArray[np.uint64],
-        fresh: NDArray[np.int64],
-        prediction: NDArray[np.float64],
-    ) -> int:
+    def _learn_from(self, i: int, lesson: Lesson) -> int:
         """Learn from example i on, until the kernel needs more room; return the next example."""
-        clock, table = self.clock, self.table
-        i, clock.at, n_fresh = self._learn.run(
-            *(i, batch.start, batch.key, batch.x, label, importance, base),
-            *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
-            *(table.cells, table.room, *self._parts, slots, fresh, prediction),
-        )
-        table.enter(batch, fresh[:n_fresh])
+        batch, prediction = lesson.batch, lesson.prediction
+        i, self.clock.at, n_fresh = self._run(i, lesson)
+        self.table.enter(batch, lesson.fresh[:n_fresh])
         if i < batch.n_examples:
             if not np.isfinite(prediction[i]):
                 raise self._diverged(prediction[i], i)
             self._make_room(int(batch.start[i + 1] - batch.start[i]))
         return i
+
+    def _run(self, i: int, lesson: Lesson) -> tuple[int, int, int]:
+        """Run the kernel from example i on; return what it returns."""
+        batch, label, importance, base, *filled = lesson
+        clock, table = self.clock, self.table
+        found: tuple[int, int, int] = self._learn.run(
+            *(i, batch.start, batch.key, batch.x, label, importance, base),
+            *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
+            *(table.cells, table.room, *self._parts, *filled),
+        )
+        return found
 
     def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
         """Predict, then learn from, one example; return the prediction."""
