@@ -2,7 +2,8 @@
 
 The file is an Arrow stream of lists (see `tables.lists.to_arrow`) with the line of each example;
 the metadata of each batch says which file the lines are in, and which were bad. The file has no
-name, so nothing is left behind however the process ends. TMPDIR chooses its folder.
+name, so nothing is left behind however the process ends. TMPDIR chooses its folder. Checksums of
+the batches are kept in memory.
 """
 
 import json
@@ -19,10 +20,12 @@ from dwindle._base.errors import DataError
 from dwindle._base.system import drop_pages
 from dwindle._base.threads import Worker, prefetch
 from dwindle.data.formats.block import BadLine, Parsed
+from dwindle.data.formats.tables.checksums import Summed, Summing
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
 from dwindle.features.arrow import shared_by_arrow, shared_with_arrow
 
 LAG = 10  # batches that may still be in use: more than `prefetch` reads ahead
+CALLED = "the cache of the data in the temporary folder"
 ARRAYS = ("batch", "line", "tags")  # the fields of `Parsed` that are columns, not metadata
 _SCHEMA = LIST_SCHEMA.append(pa.field("line", pa.int64(), nullable=False))
 
@@ -35,7 +38,8 @@ class Cache:
         self._open = ExitStack()
         try:
             self._file: Any = self._open.enter_context(TemporaryFile())  # noqa: SIM115  (`close` does)
-            self._stream = pa.ipc.new_stream(self._file, _SCHEMA)
+            self._summing = Summing(self._file)
+            self._stream = pa.ipc.new_stream(self._summing, _SCHEMA)
         except OSError as fault:
             self.fault = fault
         self._writer = Worker()
@@ -48,12 +52,14 @@ class Cache:
     def finish(self) -> None:
         """Wait until all is written; unless there is a `fault`, it can then be read."""
         self._writer.wait()
-        self._try(lambda: (self._stream.close(), self._file.flush()))
+        self._try(self._end)
 
     def read(self) -> Iterator[Parsed]:
         """Yield all batches in order, as they were but without tags."""
         memory = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         file = pa.BufferReader(pa.py_buffer(memory))
+        summed = Summed(memoryview(memory), self._summing.parts(), CALLED)
+        summed.check_part()
         done: deque[int] = deque([0], LAG)  # where batches ended, in whole pages
         with pa.ipc.open_stream(file) as batches:
             for table, metadata in batches.iter_batches_with_custom_metadata():
@@ -65,6 +71,7 @@ class Cache:
                 about["bad"] = [BadLine(*fault) for fault in about["bad"]]
                 line = shared_by_arrow(table.column("line"))
                 yield from_arrow(table, about["source"], line)._replace(**about)
+                summed.check_part()
 
     def close(self) -> None:
         """Delete the file."""
@@ -78,8 +85,14 @@ class Cache:
                 [*columns, shared_with_arrow(parsed.line)], schema=_SCHEMA
             )
             self._stream.write_batch(table, {"about": json.dumps(about)})
+            self._summing.end_part()
 
         self._try(write)
+
+    def _end(self) -> None:
+        self._stream.close()
+        self._summing.end_part()
+        self._file.flush()
 
     def _try(self, write: Callable[[], object]) -> None:
         """Write, unless that failed before; if it fails now, free the disk space at once."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.validation import Validation
 from dwindle.data.formats.tables.wide import wide
 from dwindle.data.options import ReadOptions, as_before
 from dwindle.data.schema import ColumnKinds
@@ -86,7 +87,7 @@ def only_numbers(frame: Any) -> bool:
         return all(kind.kind in "biuf" for kind in frame.dtypes)
     return all(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        for kind in table_of(frame).schema.types
+        for kind in pa.table(frame).schema.types
     )
 
 
@@ -105,6 +106,9 @@ def table_of(frame: Any) -> pa.Table:
             told = ": ".join(map(str, reversed(error.args)))  # the column comes last
             raise DataError(f"frame: {told}: make all its values of one type") from None
     if is_frame(frame):
-        return pa.table(frame)
+        table, validation = pa.table(frame), Validation("frame")
+        for part in table.to_batches():
+            validation.checked(part)
+        return table
     kind = type(frame).__name__
     raise DataError(f"expected a data frame of pandas, Polars or Arrow, got {kind}")

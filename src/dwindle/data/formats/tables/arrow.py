@@ -4,8 +4,9 @@ import base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +14,16 @@ import pyarrow.parquet as pq
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.checksums import Summed, Summing, checksums_of
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
+from dwindle.data.formats.tables.validation import Validation
 from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable, index_columns, rows_at_once
 from dwindle.data.options import ReadOptions
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
 from dwindle.features.arrow import is_text
 
+_IS_SUMMED = {b"dwindle.checksums": b"xxh3"}  # in the metadata of streams that `write` wrote
 FEW = 1 << 13  # rows of strings by which their kind is decided
 # The batches of the columns of these names, each with the share of the file read by its end. Of
 # the first rows, the table says which columns of strings are categories.
@@ -55,7 +59,8 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
             part = rows[begin : begin + step]
             line = np.arange(first, first + part.num_rows)
             first += part.num_rows
-            parsed = from_arrow(part, path, line) if table is None else table.read(part, line)
+            with _naming(path):
+                parsed = from_arrow(part, path, line) if table is None else table.read(part, line)
             if ids is not None:
                 parsed = parsed._replace(tags=[str(ids[i - 1]) for i in parsed.line.tolist()])
             yield parsed._replace(end=end)
@@ -72,15 +77,24 @@ def _counted_ids(schema: pa.Schema, name: str | None) -> range | None:
 def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
     """Write examples as lists, which `batches` reads without copying.
 
-    The format is an Arrow stream, because in an Arrow file all batches must share one dictionary.
+    The format is an Arrow stream, because in an Arrow file all batches must share one dictionary;
+    checksums follow it, which the metadata of its schema says.
     """
-    with pa.ipc.new_stream(sink, LIST_SCHEMA) as writer:
+    if isinstance(sink, str):
+        with Path(sink).open("wb") as file:
+            write(file, parsed)
+        return
+    summing = Summing(sink)
+    with pa.ipc.new_stream(summing, LIST_SCHEMA.with_metadata(_IS_SUMMED)) as writer:
         for one in parsed:
             try:
                 table = to_arrow(one)
             except UnicodeEncodeError:
                 raise DataError(_not_unicode(one)) from None
             writer.write_batch(table)
+            summing.end_part()
+    summing.end_part()
+    summing.write_checksums()
 
 
 def _not_unicode(parsed: Parsed) -> str:
@@ -102,14 +116,18 @@ def _opened(path: str) -> tuple[pa.Schema, Read]:
     """Return the schema of a file, and a function that reads the columns of these names."""
     with Path(path).open("rb") as file:
         magic = file.read(8)
+    if magic[:4] == b"PAR1":
+        opened = _parquet
+    elif magic[:6] == b"ARROW1":
+        opened = _ipc_file
+    elif magic[:4] == b"\xff\xff\xff\xff":
+        opened = _ipc_stream
+    else:
+        raise DataError(f"{path}: expected a Parquet or Arrow file, but it begins with {magic!r}")
     with _naming(path):
-        if magic[:4] == b"PAR1":
-            return _parquet(path)
-        if magic[:6] == b"ARROW1":
-            return _ipc(path, pa.ipc.open_file)
-        if magic[:4] == b"\xff\xff\xff\xff":
-            return _ipc(path, pa.ipc.open_stream)
-    raise DataError(f"{path}: expected a Parquet or Arrow file, but it begins with {magic!r}")
+        schema, read = opened(path)
+        assert schema.names is not None  # raises if one is not UTF-8
+        return schema, read
 
 
 @contextmanager
@@ -117,25 +135,27 @@ def _naming(path: str) -> Iterator[None]:
     """Name the file in errors that Arrow raises."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
 
 
 def _parquet(path: str) -> tuple[pa.Schema, Read]:
     schema = pq.read_schema(path)
+    validation = Validation(path)
 
     def read(wanted: list[str], table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
         strings = [f.name for f in schema if f.name in wanted and is_text(f.type)]
         if table is not None and strings:
             with _naming(path), pq.ParquetFile(path) as file:
                 for few in file.iter_batches(FEW, columns=strings):
-                    strings = table.categories(few)
+                    strings = table.categories(validation.checked(few))
                     break
-        with _naming(path), pq.ParquetFile(path, read_dictionary=strings) as file:
+        opened = partial(pq.ParquetFile, page_checksum_verification=True)
+        with _naming(path), opened(path, read_dictionary=strings) as file:
             done, coded = 0, _dictionaries(file) & set(wanted)
             for batch in file.iter_batches(MOST_ROWS, columns=wanted):
                 done += batch.num_rows
-                yield _encoded(batch, coded), done / file.metadata.num_rows
+                yield _encoded(validation.checked(batch), coded), done / file.metadata.num_rows
 
     return schema, read
 
@@ -165,18 +185,55 @@ def _encoded(batch: pa.RecordBatch, names: set[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
-def _ipc(path: str, opened: Callable[..., Any]) -> tuple[pa.Schema, Read]:
-    with pa.memory_map(path) as file, opened(file) as reader:
+def _ipc_file(path: str) -> tuple[pa.Schema, Read]:
+    with pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
         schema = reader.schema
 
     def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
-        places = [schema.get_field_index(name) for name in wanted]
-        options = pa.ipc.IpcReadOptions(included_fields=places)
-        with _naming(path), pa.memory_map(path) as file, opened(file, options=options) as reader:
-            if hasattr(reader, "get_batch"):
-                n = reader.num_record_batches
-                yield from ((reader.get_batch(i), (i + 1) / n) for i in range(n))
-            else:
-                yield from ((batch, file.tell() / file.size()) for batch in reader)
+        validation, options = Validation(path), _only(wanted, schema)
+        with (
+            _naming(path),
+            pa.memory_map(path) as file,
+            pa.ipc.open_file(file, options=options) as reader,
+        ):
+            n = reader.num_record_batches
+            for i in range(n):
+                yield validation.checked(reader.get_batch(i)), (i + 1) / n
 
     return schema, read
+
+
+def _ipc_stream(path: str) -> tuple[pa.Schema, Read]:
+    with _stream(path, None) as (_, reader, _):
+        schema = reader.schema
+
+    def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
+        validation = Validation(path)
+        with _naming(path), _stream(path, _only(wanted, schema)) as (file, reader, summed):
+            for batch in reader:
+                yield validation.checked(batch), file.tell() / file.size()
+                summed.check_part()
+
+    return schema, read
+
+
+def _only(wanted: list[str], schema: pa.Schema) -> pa.ipc.IpcReadOptions:
+    """Choose the columns of these names."""
+    places = [schema.get_field_index(name) for name in wanted]
+    return pa.ipc.IpcReadOptions(included_fields=places)
+
+
+@contextmanager
+def _stream(
+    path: str, options: pa.ipc.IpcReadOptions | None
+) -> Iterator[tuple[pa.BufferReader, pa.ipc.RecordBatchStreamReader, Summed]]:
+    """Open a stream whose first part is as it was written; the others are to be checked."""
+    with pa.memory_map(path) as file:
+        data = file.read_buffer()
+    parts = checksums_of(np.frombuffer(data, np.uint8), path)
+    summed = Summed(memoryview(data), np.empty((0, 2), np.uint64) if parts is None else parts, path)
+    summed.check_part()
+    with pa.BufferReader(data) as file, pa.ipc.open_stream(file, options=options) as reader:
+        if parts is None and _IS_SUMMED.items() <= (reader.schema.metadata or {}).items():
+            raise DataError(f"{path}: is cut short: its checksums are missing: make it again")
+        yield file, reader, summed

@@ -1,6 +1,7 @@
 """Dates and times as parts: hour, day of the week and month, each a category."""
 
 from collections.abc import Callable
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,12 @@ _MIDNIGHT = r"^.{10}[T ]00:00(?::00(?:[.,]0+)?)? ?(?:Z|[+-][0-9:]+)?$"
 
 # What other programs write for a missing value, in a column of numbers or dates.
 MISSING = r"(?i)^\s*(?:na|n/a|#n/a|nan|null|none|nil|\?|-|\.)?\s*$"
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_DAYS = (date(1, 1, 2).toordinal() - _EPOCH, date(9999, 12, 30).toordinal() - _EPOCH)
+_PER_DAY = {pa.date32(): 1, pa.date64(): 86_400_000} | {
+    unit: 86_400 * 1000**k for k, unit in enumerate(("s", "ms", "us", "ns"))
+}
 
 PARTS = {
     "hour": pa.array([str(hour) for hour in range(24)]),
@@ -40,6 +47,8 @@ def date_parts(column: pa.Array, fault: Callable[[int, bytes], None]) -> dict[st
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column = _of_known_years(column, fault)
     if is_text(kind):
         day, hour = _read(column, fault)
     elif pa.types.is_timestamp(kind):
@@ -58,6 +67,20 @@ def date_parts(column: pa.Array, fault: Callable[[int, bytes], None]) -> dict[st
         part: pa.DictionaryArray.from_arrays(number[part].cast(pa.int32()), names)
         for part, names in PARTS.items()
     }
+
+
+def _of_known_years(column: pa.Array, fault: Callable[[int, bytes], None]) -> pa.Array:
+    """Return dates and times of the years 1 to 9999; others, which calendars lack, are null."""
+    kind = column.type
+    unit = kind.unit if pa.types.is_timestamp(kind) else kind
+    number = column.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(pa.int64())
+    first, last = (day * _PER_DAY[unit] for day in _DAYS)
+    odd = pc.or_(pc.less(number, max(first, -(2**63))), pc.greater(number, min(last, 2**63 - 1)))
+    if not pc.any(odd).as_py():
+        return column
+    for i in np.flatnonzero(pc.coalesce(odd, False).to_numpy(zero_copy_only=False)):
+        fault(int(i), str(number[int(i)].as_py()).encode())
+    return pc.if_else(odd, None, column)
 
 
 def _read(column: pa.Array, fault: Callable[[int, bytes], None]) -> tuple[pa.Array, pa.Array]:
