@@ -4,7 +4,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 
 class Expectile(NamedTuple):
@@ -46,15 +45,6 @@ class ModifiedHuber(NamedTuple):
     def link(self, scores: Any) -> Any:
         """P(y = +1) = (1 + p) / 2, clipped to [0, 1]."""
         return (1.0 + np.clip(scores, -1.0, 1.0)) / 2.0
-
-    @property
-    def wants(self) -> str:
-        """The labels that `accepts` accepts, for error messages."""
-        return "-1 or 1"
-
-    def accepts(self, label: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Tell for each label whether the loss is defined for it."""
-        return np.asarray(np.abs(label) == 1)
 
 
 if __name__ == "__main__":

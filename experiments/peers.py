@@ -95,27 +95,43 @@ def vw(
     X: csr_array, y: Floats, X_test: csr_array, y_test: Floats, *, folds: int, seed: int
 ) -> list[Point]:
     """Vowpal Wabbit with --l1; its rule, rate and passes are chosen by cross-validation."""
-    with TemporaryDirectory() as folder:
-        wabbit = _Wabbit(X, y, Path(folder))
-        chosen = wabbit.choose(VW, folds, seed)
+
+    def strongest(wabbit: "_Wabbit", chosen: "_Settings") -> float:
         # The gravity of a run is about strength * rate * examples. It must exceed every weight, and
         # weights grow somewhat larger under gravity than they do without.
-        largest = np.abs(wabbit.weights(chosen)).max()
-        strongest = 4 * largest / (chosen.rate * chosen.passes * len(y))
-        return _walk(partial(wabbit.weights, chosen), strongest, _seen(X), X_test, y_test)
+        largest = float(np.abs(wabbit.weights(chosen)).max())
+        return 4 * largest / (chosen.rate * chosen.passes * len(y))
+
+    return _by_wabbit(VW, strongest, X, y, X_test, y_test, folds, seed)
 
 
 def ftrl(
     X: csr_array, y: Floats, X_test: csr_array, y_test: Floats, *, folds: int, seed: int
 ) -> list[Point]:
     """Vowpal Wabbit with --ftrl and --l1; its alpha and passes are chosen by cross-validation."""
+
+    def strongest(_: "_Wabbit", chosen: "_Settings") -> float:
+        return 2 * chosen.passes * strongest_penalty(X, y)  # it weighs against all gradients
+
+    return _by_wabbit(FTRL, strongest, X, y, X_test, y_test, folds, seed)
+
+
+def _by_wabbit(
+    grid: Iterable[tuple[str, float]],
+    strongest: "Callable[[_Wabbit, _Settings], float]",
+    X: csr_array,
+    y: Floats,
+    X_test: csr_array,
+    y_test: Floats,
+    folds: int,
+    seed: int,
+) -> list[Point]:
+    """Choose a rule, rate and passes by cross-validation, then walk from the strongest penalty."""
     with TemporaryDirectory() as folder:
         wabbit = _Wabbit(X, y, Path(folder))
-        chosen = wabbit.choose(FTRL, folds, seed)
-        strongest = (
-            2 * chosen.passes * strongest_penalty(X, y)
-        )  # it weighs against the sum of gradients
-        return _walk(partial(wabbit.weights, chosen), strongest, _seen(X), X_test, y_test)
+        chosen = wabbit.choose(grid, folds, seed)
+        fit = partial(wabbit.weights, chosen)
+        return _walk(fit, strongest(wabbit, chosen), _seen(X), X_test, y_test)
 
 
 def _walk(

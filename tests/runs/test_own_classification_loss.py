@@ -73,3 +73,8 @@ def test_the_classifier_takes_it_for_two_classes_and_for_several(probit):
         assert (model.classes_[chances.argmax(axis=1)] == model.predict(x)).all()
     linked = probit().link(model.decision_function(x))
     np.testing.assert_allclose(chances, linked / linked.sum(axis=1, keepdims=True))
+
+
+def test_labels_other_than_its_two_classes_are_refused_though_it_says_nothing_of_them(probit):
+    with pytest.raises(dwindle.DataError, match=r"a label must be -1 or 1, got 0$"):
+        dwindle.Learner(probit()).learn_one({"a": 1}, 0)

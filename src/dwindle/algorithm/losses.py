@@ -9,6 +9,7 @@ p = +-1e6.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -43,7 +44,7 @@ class Loss(Protocol):
         """Say which labels `accepts` accepts, for error messages."""
 
     def accepts(self, label: Labels) -> NDArray[np.bool_]:
-        """Tell for each label whether the loss is defined for it."""
+        """Tell for each label whether the loss is defined for it; see `accepted_labels`."""
 
     def check(self) -> None:
         """Raise SettingError, by name, for a parameter that the loss cannot use."""
@@ -64,6 +65,20 @@ class Loss(Protocol):
 def is_classification(loss: Any) -> bool:
     """Whether the loss tells two classes apart, whose labels are -1 and +1."""
     return bool(getattr(loss, "is_classification", False))
+
+
+def accepted_labels(loss: Any) -> tuple[Callable[[Labels], NDArray[np.bool_]] | None, str]:
+    """Return what tells which labels the loss is defined for, and those labels in words.
+
+    If the loss does not say: -1 and +1 of a classification, and any number else, which is None.
+    """
+    if hasattr(loss, "accepts"):
+        return loss.accepts, loss.wants
+    return (_are_two_classes, "-1 or 1") if is_classification(loss) else (None, "a number")
+
+
+def _are_two_classes(label: Labels) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(label) == 1)
 
 
 def takes_any_unit(loss: Any) -> bool:
@@ -145,15 +160,6 @@ class Logistic(NamedTuple):
         """Ln P(y = -1) and ln P(y = +1), finite also where a probability rounds to 0."""
         return -np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)
 
-    @property
-    def wants(self) -> str:
-        """Say which labels are accepted."""
-        return "-1 or 1"
-
-    def accepts(self, label: Labels) -> NDArray[np.bool_]:
-        """Accept -1 and +1."""
-        return np.asarray(np.abs(label) == 1)
-
     def slope_bound(self) -> tuple[float, float]:
         """Return (0, 1): |slope| = 1 / (1 + exp(p y)) < 1."""
         return 0.0, 1.0
@@ -179,15 +185,6 @@ class Hinge(NamedTuple):
         """Refuse a margin that is not finite."""
         if not math.isfinite(self.margin):
             raise SettingError(f"margin must be finite, got {self.margin}")
-
-    @property
-    def wants(self) -> str:
-        """Say which labels are accepted."""
-        return "-1 or 1"
-
-    def accepts(self, label: Labels) -> NDArray[np.bool_]:
-        """Accept -1 and +1."""
-        return np.asarray(np.abs(label) == 1)
 
     def slope_bound(self) -> tuple[float, float]:
         """Return (0, 1): |slope| is 0 or 1."""

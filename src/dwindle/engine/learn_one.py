@@ -17,6 +17,7 @@ from numba import float64, int64, intc, intp, typeof, types
 from dwindle._base.dispatch import by_class
 from dwindle._base.system import has_known_object_layout
 from dwindle._base.text import EQUALS
+from dwindle.algorithm.losses import accepted_labels
 from dwindle.engine import cardinality, kernels
 from dwindle.engine.label_scale import (
     MEAN,
@@ -311,7 +312,7 @@ class FastPath:
         self._packed: Packed | None = None
         self.learn: Any = None
         self.predict: Any = None
-        self._accepts = getattr(parts.loss, "accepts", None)
+        self._accepts, _ = accepted_labels(parts.loss)
         self.labels: set[float] = set()  # some that the loss accepts
         self.make_room(64)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.dispatch import require
 from dwindle._base.errors import DataError, SettingError
-from dwindle.algorithm.losses import takes_any_unit
+from dwindle.algorithm.losses import accepted_labels, takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, check_shrinkage
 from dwindle.algorithm.updates import Update, check_update
@@ -51,7 +51,7 @@ def check_loss(loss: Any, *, scale_labels: bool) -> None:
 
 def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.float32]) -> None:
     """Refuse a label that the loss is not defined for; the error says which example's."""
-    accepts = getattr(loss, "accepts", None)
+    accepts, wanted = accepted_labels(loss)
     if accepts is None or not len(label):
         return
     two = label[[0, int(np.argmax(label != label[0]))]]  # usually there are no others
@@ -61,4 +61,4 @@ def check_labels(loss: Any, label: NDArray[np.float32], importance: NDArray[np.f
     if bad.any():
         i = int(np.argmax(bad))
         name = type(loss).__name__
-        raise DataError(f"with {name} a label must be {loss.wants}, got {label[i]:g}", i)
+        raise DataError(f"with {name} a label must be {wanted}, got {label[i]:g}", i)

@@ -12,7 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.losses import Logistic, has_probabilities, link, log_probabilities
+from dwindle.algorithm.losses import (
+    Logistic,
+    accepted_labels,
+    has_probabilities,
+    link,
+    log_probabilities,
+)
 from dwindle.data.labels import Labels, balanced
 from dwindle.data.options import ReadOptions
 from dwindle.data.sources import once_only
@@ -167,9 +173,9 @@ class TruncatedGradientClassifier(ClassifierMixin, TruncatedGradient):
     @property
     def _loss(self) -> Any:
         loss = super()._loss
-        accepts = getattr(loss, "accepts", None)
+        accepts, wanted = accepted_labels(loss)
         if accepts is not None and not accepts(BOTH).all():
-            raise SettingError(f"{loss} cannot tell classes apart: its labels must be {loss.wants}")
+            raise SettingError(f"{loss} cannot tell classes apart: its labels must be {wanted}")
         return loss
 
     def _begun(self, y: NDArray[Any]) -> NDArray[Any]:

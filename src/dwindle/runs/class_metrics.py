@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle._base.errors import DataError
 from dwindle.algorithm.losses import has_probabilities
 from dwindle.engine import kernels
 from dwindle.engine.one_vs_rest import against_rest
@@ -82,20 +81,10 @@ def confused(told: NDArray[np.int64], true: NDArray[np.int64], weight: Numbers, 
     return found.reshape(n, n)
 
 
-def figures(
-    loss: Any,
-    scores: Numbers,
-    label: NDArray[np.float32],
-    weight: Numbers,
-    classes: Sequence[Any],
-) -> dict[str, Any]:
-    """Return what `evaluate` says of several classes, the best constant's loss included."""
-    if not len(label):
-        raise DataError("there are no labelled examples to measure on")
-    support = np.bincount(label.astype(np.int64), weight, len(classes))
-    return {"best_constant_loss": best_constant_loss(loss, support / support.sum())} | (
-        evaluate_classes(loss, scores, label, weight, classes)
-    )
+def with_best_constant(loss: Any, measured: dict[str, Any]) -> dict[str, Any]:
+    """Put the best constant's loss before what `evaluate_classes` measured."""
+    support = np.array([each["support"] for each in measured["classes"]])
+    return {"best_constant_loss": best_constant_loss(loss, support / support.sum())} | measured
 
 
 def _share(part: Numbers, whole: Numbers) -> Numbers:

@@ -16,7 +16,8 @@ from dwindle.model.classes import ClassModels
 from dwindle.model.loading import opened
 from dwindle.model.model import Model
 from dwindle.model.path import Path
-from dwindle.runs import class_metrics, metrics
+from dwindle.runs import metrics
+from dwindle.runs.class_metrics import evaluate_classes, with_best_constant
 from dwindle.runs.observer import Observer
 from dwindle.runs.predict import as_trained, predicted
 from dwindle.runs.progress import LabelCounts
@@ -67,7 +68,7 @@ def evaluate(
         "examples": len(p),
         "loss_name": type(loss).__name__,
         **(
-            class_metrics.figures(loss, p, y, weights, trained.classes)
+            with_best_constant(loss, evaluate_classes(loss, p, y, weights, trained.classes))
             if isinstance(trained, ClassModels)
             else _figures(loss, p, y, weights, threshold)
         ),
