@@ -1,8 +1,6 @@
 """A user's own ingredients: what they must define, and what they get."""
 
 import itertools
-import subprocess
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -85,52 +83,3 @@ def test_a_budget_needs_an_update_that_can_evict():
             Learner(update=own, max_live=10)
         with pytest.raises(ValueError, match="max_live needs"):
             Learner(shrinkage=NoShrinkage(), update=known, max_live=10)
-
-
-PROBIT = '''
-import math
-from typing import NamedTuple
-
-
-class Probit(NamedTuple):
-    """phi(p, y) = -ln Phi(p y) for y in {-1, +1}."""
-
-    @property
-    def is_classification(self):
-        return True
-
-    def link(self, scores):
-        return 0.5 * math.erfc(-scores / math.sqrt(2.0))
-
-    def value(self, p, y):
-        return -math.log(0.5 * math.erfc(-p * y / math.sqrt(2.0)))
-
-    def slope(self, p, y):
-        density = math.exp(-0.5 * p * p) / math.sqrt(2.0 * math.pi)
-        return -y * density / (0.5 * math.erfc(-p * y / math.sqrt(2.0)))
-'''
-
-USED = """
-import math, pickle
-from probit import Probit
-from dwindle import Learner, Plain, Truncation
-learner = Learner(Probit(), Truncation(1e-4), Plain(), learning_rate=0.1)
-for i in range(200):
-    learner.learn_one({"a": 1, "b": i % 2}, 1 if i % 2 else -1)
-chance = learner.predict_proba_one({"a": 1, "b": 1})
-p = learner.predict_one({"a": 1, "b": 1})
-assert abs(chance[1] - 0.5 * math.erfc(-p / math.sqrt(2))) < 1e-15
-assert abs(chance[-1] + chance[1] - 1) < 1e-15
-assert pickle.loads(pickle.dumps(learner)).weights() == learner.weights()
-print(chance[1] > 0.8)
-"""
-
-
-@pytest.mark.slow
-def test_a_user_s_own_classification_loss_has_probabilities(tmp_path, monkeypatch):
-    (tmp_path / "probit.py").write_text(PROBIT)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    ran = subprocess.run(
-        [sys.executable, "-c", USED], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert ran.stdout.strip() == "True", ran.stderr

@@ -101,7 +101,7 @@ WATCHED = """
     from own import Half
     from dwindle import *
     from dwindle.algorithm.dual_averaging import CentredFTRL
-    from dwindle.algorithm.shrinkage import Sigmas
+    from dwindle.algorithm.sigmas import Sigmas
     from dwindle.datasets.ads import Ads
     from dwindle.engine.lanes import LaneLearner
     from dwindle.jit import compile as jit

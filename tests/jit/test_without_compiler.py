@@ -84,7 +84,7 @@ def test_python_and_machine_code_learn_the_same():
 LANES = """
 import json
 from dwindle import *
-from dwindle.algorithm.shrinkage import AUTOMATIC, Gravities, Sigmas
+from dwindle.algorithm.sigmas import AUTOMATIC, Gravities, Sigmas
 from dwindle.engine.lanes import LaneLearner
 
 def learned(loss, update, shrinkage, **settings):

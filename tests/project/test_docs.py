@@ -40,8 +40,12 @@ def printed_by(example):
 
 
 @pytest.mark.slow
-def test_the_tutorial_s_example_runs():
-    assert "hour" in printed_by("own_loss.py")
+def test_the_tutorial_s_example_runs_and_its_classification_gives_probabilities():
+    regression, classification = printed_by("own_loss.py").splitlines()
+    assert "hour" in regression
+    negative, positive = map(float, re.findall(r"\b[01]\.\d+", classification))
+    assert positive > 0.8
+    assert negative == pytest.approx(1 - positive)
 
 
 @pytest.mark.slow

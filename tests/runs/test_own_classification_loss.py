@@ -1,6 +1,7 @@
 """A user's own loss of two classes gets their labels, accuracy, AUC and probabilities."""
 
 import importlib
+import pickle
 import sys
 
 import numpy as np
@@ -71,6 +72,7 @@ def test_the_classifier_takes_it_for_two_classes_and_for_several(probit):
         np.testing.assert_allclose(chances.sum(axis=1), 1.0)
         np.testing.assert_allclose(np.exp(model.predict_log_proba(x)), chances, atol=1e-12)
         assert (model.classes_[chances.argmax(axis=1)] == model.predict(x)).all()
+        assert (pickle.loads(pickle.dumps(model)).predict(x) == model.predict(x)).all()
     linked = probit().link(model.decision_function(x))
     np.testing.assert_allclose(chances, linked / linked.sum(axis=1, keepdims=True))
 
