@@ -230,3 +230,44 @@ def test_names_of_rows_that_are_not_utf_8_are_bad_lines():
     (parsed,) = csv.batches(file, "a.csv", ReadOptions(id_column="id"))
     assert parsed.tags == ["tea"]
     assert [bad.line for bad in parsed.bad] == [2]
+
+
+@pytest.mark.parametrize("tail", ["", "\n", "1,2\n", "1,2\n" * 10, "1,2\n" * 2_000_000])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('y,a\n1,"never closed\n', 2),
+        ('y,a\n1,"x\ny"\n-1,"never ""closed""\n', 4),
+        ('y,a\r\n1,5" pipe\r\n"never closed,2\r\n', 3),
+        ('y,a\n1,2\n1,"""never closed\n', 3),
+    ],
+)
+def test_a_quote_that_is_not_closed_is_refused_where_it_is_opened(text, tail, line):
+    file = io.BytesIO((text + tail).encode())
+    with pytest.raises(DataError) as caught:
+        list(csv.batches(file, "shop.csv", ReadOptions(label_column="y")))
+    assert str(caught.value) == (
+        f"shop.csv:{line}: a quote is opened here and not closed: close it, or write a quote that "
+        "belongs to a cell twice, and the cell in quotes"
+    )
+
+
+def test_a_quote_of_the_header_that_is_not_closed_is_refused():
+    with pytest.raises(DataError, match=r"^shop\.csv:1: a quote is opened here and not closed"):
+        list(csv.batches(io.BytesIO(b'y,"a\n1,2\n'), "shop.csv", ReadOptions(label_column="y")))
+
+
+def test_no_row_is_used_of_a_part_that_ends_in_an_open_quote():
+    file = io.BytesIO(b'y,a\n1,2\n1,"x\n')
+    parts = csv.batches(file, "shop.csv", ReadOptions(label_column="y"))
+    with pytest.raises(DataError):
+        next(parts)
+
+
+@pytest.mark.parametrize("cut", range(1, 24))
+def test_quotes_are_followed_wherever_the_file_is_cut(cut):
+    text = b'1,"a""b",c"\n"x\ny",""\r\n"z'
+    quotes = csv.Quotes(io.BytesIO(text), "shop.csv", ",")
+    assert quotes.read(cut) + quotes.read(99) == text
+    with pytest.raises(DataError, match=r"shop.csv:4: "):
+        quotes.check()

@@ -7,8 +7,6 @@ import pytest
 from helpers.vw_lines import check, parse
 
 MALFORMED = {
-    "": "blank line: remove it, or write '|' for an example with no features",
-    " \t ": "blank line: remove it, or write '|' for an example with no features",
     "1 a b": "expected 'label |namespace features', got '1 a b': write '|' before the features",
     "1\t2 |f a": "TAB before '|' in '1\\t2 ': write spaces between label, importance, base and tag",
     "1\t|f a": "TAB before '|' in '1\\t': write spaces between label, importance, base and tag",
@@ -77,6 +75,12 @@ MALFORMED = {
         "write a number, or text that does not begin like one"
     ),
 }
+
+
+def test_blank_lines_are_skipped_counted_and_no_examples():
+    parsed = parse("\n1 | a\n\n \t \r\n-1 | b\n\n\n")
+    assert parsed.line.tolist() == [2, 5]
+    assert (parsed.bad, parsed.n_blank) == ([], 5)
 
 
 @pytest.mark.parametrize(("line", "message"), MALFORMED.items())

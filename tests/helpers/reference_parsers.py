@@ -116,7 +116,7 @@ def number_of(text, role, instead):
 
 def _vw_line(line, interactions, ignore):
     if not tokens(line):
-        raise Fault("blank line: remove it, or write '|' for an example with no features")
+        return None
     head, bar, body = line.partition(b"|")
     if not bar:
         raise Fault(

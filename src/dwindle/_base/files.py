@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile, TemporaryFile, mkdtemp
 from typing import BinaryIO, cast
 
 from dwindle._base.errors import DataError
-from dwindle._base.system import set_default_permissions
+from dwindle._base.system import set_permissions
 
 FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # there is no more room
 
@@ -18,9 +18,10 @@ FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # th
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` once it is whole; until then nothing changes.
 
-    A pipe or a device cannot be replaced: it is written to directly.
+    It gets the permissions of the file it replaces. Of a symbolic link, the file that it leads to
+    is replaced. A pipe or a device cannot be replaced: it is written to directly.
     """
-    target = Path(path)
+    target = _followed(path)
     _check_place(target)
     new = target
     try:
@@ -36,7 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", aside)
             aside.flush()
             os.fsync(aside.fileno())
-        set_default_permissions(new)
+        set_permissions(new, like=target)
         new.replace(target)
     except OSError as error:
         # Another error is of what the caller read meanwhile.
@@ -50,7 +51,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path where `replacing` could not write, before any work is done for it."""
-    target = Path(path)
+    target = _followed(path)
     _check_place(target)
     if _is_device(target):
         return
@@ -84,6 +85,11 @@ class UnwritableError(OSError):
 
 def _unwritable(target: Path, error: OSError) -> UnwritableError:
     return UnwritableError(f"{target}: cannot be written: {error.strerror or error}")
+
+
+def _followed(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a symbolic link leads to, or the path itself."""
+    return Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)
 
 
 def _check_place(target: Path) -> None:

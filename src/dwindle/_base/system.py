@@ -2,8 +2,10 @@
 
 import mmap
 import os
+import stat
 import sys
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")  # of Linux
@@ -42,11 +44,22 @@ def drop_pages(memory: mmap.mmap, begin: int, size: int) -> None:
         memory.madvise(mmap.MADV_DONTNEED, begin, size)
 
 
-def set_default_permissions(path: str | os.PathLike[str]) -> None:
-    """Give a temporary file, which is private, the permissions of any new file."""
-    umask = os.umask(0)  # there is no way to read it without setting it
-    os.umask(umask)
-    Path(path).chmod(0o666 & ~umask)
+def set_permissions(path: Path, like: Path) -> None:
+    """Give a temporary file, which is private, the permissions and the owner of another file.
+
+    If there is none, or another may not be made the owner, it gets those of any new file.
+    """
+    try:
+        given = like.stat()
+    except FileNotFoundError:
+        umask = os.umask(0)  # there is no way to read it without setting it
+        os.umask(umask)
+        path.chmod(0o666 & ~umask)
+        return
+    if hasattr(os, "chown"):  # not on Windows
+        with suppress(PermissionError):
+            os.chown(path, given.st_uid, given.st_gid)
+    path.chmod(stat.S_IMODE(given.st_mode))
 
 
 def has_known_object_layout() -> bool:

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
+import xxhash
 from isal import igzip
 from isal.igzip_lib import IsalError
 
 PEEK = 2**16  # bytes in a buffer; larger reads go past it, without a copy
 PACKED = 2**20  # compressed bytes asked for at once: each request takes the interpreter's lock
+
+_DESCRIPTOR, _HAS_CHECKSUM = 4, 4  # of a zstd frame: a byte after its magic, and a bit of it
 
 # What a damaged or truncated file raises.
 DAMAGED = (EOFError, OSError, IsalError, lzma.LZMAError, pa.ArrowException)
@@ -35,6 +38,96 @@ def _zstd(file: io.BufferedReader) -> io.BufferedReader:
     return io.BufferedReader(cast("io.RawIOBase", stream), PEEK)
 
 
+class _ZstdFrame(io.RawIOBase):
+    """Compresses to one zstd frame with a checksum of its content, which Arrow's own has not.
+
+    A bit of the fifth byte says that the frame ends with the low half of the XXH64 of its content
+    (RFC 8878, 3.1.1). Closing it leaves the file open.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._sum, self._done = file, xxhash.xxh64(), 0
+        self._stream = pa.CompressedOutputStream(pa.PythonFile(_Write(self._pack), "w"), "zstd")
+
+    def writable(self) -> bool:
+        """Say that it can be written to."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write some of the content."""
+        self._sum.update(data)
+        self._stream.write(data)
+        return len(data)
+
+    def close(self) -> None:
+        """End the frame."""
+        if not self.closed:
+            self._stream.close()
+            self._file.write(self._sum.intdigest().to_bytes(8, "little")[:4])
+        super().close()
+
+    def _pack(self, packed: Any) -> int:
+        raw = bytearray(packed)
+        if self._done <= _DESCRIPTOR < self._done + len(raw):
+            raw[_DESCRIPTOR - self._done] |= _HAS_CHECKSUM
+        self._done += len(raw)
+        self._file.write(raw)
+        return len(raw)
+
+
+class _Write(io.RawIOBase):
+    """A file of which only its method ``write`` is known."""
+
+    def __init__(self, write: Callable[[Any], int]) -> None:
+        self.write = write  # type: ignore[method-assign]
+
+    def writable(self) -> bool:
+        """Say that it can be written to."""
+        return True
+
+
+class _Streams(io.RawIOBase):
+    """Decompresses streams that follow each other; what is no stream is refused.
+
+    Python's own readers take it for the end, whatever follows. Zeros between and after streams,
+    which xz allows, are skipped.
+    """
+
+    def __init__(self, file: io.BufferedReader, decompressor: Callable[[], Any]) -> None:
+        self._file, self._new = file, decompressor
+        self._stream = decompressor()
+        self._packed = b""
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Decompress some bytes; 0 at the end of the file."""
+        while True:
+            if self._stream.eof:
+                self._packed = (self._stream.unused_data or self._packed).lstrip(b"\0")
+                while not self._packed:
+                    more = self._file.read1(PACKED)
+                    if not more:
+                        return 0
+                    self._packed = more.lstrip(b"\0")
+                self._stream = self._new()
+            elif self._stream.needs_input and not self._packed:
+                self._packed = self._file.read1(PACKED)
+                if not self._packed:
+                    raise EOFError("the end of the compressed data is missing")
+            some = self._stream.decompress(self._packed, len(buffer))
+            self._packed = b""
+            if some:
+                buffer[: len(some)] = some
+                return len(some)
+
+
+def _streams(decompressor: Callable[[], Any]) -> Callable[[io.BufferedReader], io.BufferedReader]:
+    return lambda file: io.BufferedReader(_Streams(file, decompressor), PEEK)
+
+
 COMPRESSIONS = (
     Compression(
         ".gz",
@@ -46,10 +139,17 @@ COMPRESSIONS = (
         ".zst",
         b"\x28\xb5\x2f\xfd",
         _zstd,
-        lambda file: pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd"),
+        _ZstdFrame,
     ),
-    Compression(".bz2", b"BZh", bz2.open, lambda file: bz2.BZ2File(file, "wb")),
-    Compression(".xz", b"\xfd7zXZ\x00", lzma.open, lambda file: lzma.LZMAFile(file, "wb")),  # noqa: SIM115  (the caller closes it)
+    Compression(
+        ".bz2", b"BZh", _streams(bz2.BZ2Decompressor), lambda file: bz2.BZ2File(file, "wb")
+    ),
+    Compression(
+        ".xz",
+        b"\xfd7zXZ\x00",
+        _streams(lzma.LZMADecompressor),
+        lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115  (the caller closes it)
+    ),
 )
 
 

@@ -7,6 +7,7 @@ kernels release the interpreter's lock, and between the threads there are only s
 from collections.abc import Iterable, Iterator
 
 from dwindle._base.errors import DataError
+from dwindle._base.text import counted
 from dwindle.data.compression import DAMAGED
 from dwindle.data.formats.block import Parsed
 from dwindle.data.options import ReadOptions, kinds_for
@@ -27,11 +28,15 @@ def read(
     kinds = kinds or kinds_for(options)
     end = 0
     for path in sources(paths):
-        before = end
+        before, n_blank = end, 0
         for parsed in _read_file(path, options, kinds):
             end = before + parsed.end
+            n_blank += parsed.n_blank
             kinds.tell()
             yield parsed._replace(end=end)
+        if n_blank:
+            kinds.note(f"{path}: {counted(n_blank, 'blank line')}, skipped")
+            kinds.tell()
 
 
 def _read_file(path: str, options: ReadOptions, kinds: ColumnKinds) -> Iterator[Parsed]:

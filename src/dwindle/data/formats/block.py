@@ -86,6 +86,7 @@ class Parsed(NamedTuple):
     end: int = 0  # bytes read by its end: `stream.read` adds up those of all sources
     label_names: Sequence[str] | None = None  # if labels are text: what the labels number
     sources: NDArray[Any] | None = None  # of each example, if they are from several
+    n_blank: int = 0  # lines that were skipped because nothing is in them, where that is unusual
 
     def place(self, i: int) -> str:
         """Say where example i is, for messages."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import BadLine, Parsed, are_words
+from dwindle.data.formats.csv_quotes import Quotes
 from dwindle.data.formats.tables.cells import numbers, unicode
 from dwindle.data.formats.tables.dates import MISSING
 from dwindle.data.formats.tables.kinds import NO, NUMBER, YES
@@ -44,10 +45,11 @@ def batches(
     ...     print(list(parsed.batch.names), parsed.batch.x.tolist(), parsed.batch.label.tolist())
     ['price', 'color=red', 'color=blue'] [3.5, 1.0, 1.0] [1.0, -1.0]
     """
-    columns = _header(file, source, delimiter, options)
+    quotes = Quotes(file, source, delimiter)
+    columns = _header(quotes, source, delimiter, options)
     wide = WideTable(columns, source, options, kinds, typed=False)
     rows, cells = _RowNumbers(source, 1 if options.header else 2), _Cells(wide.role)
-    for table in _tables(file, source, columns, wide.wanted, delimiter, rows):
+    for table in _tables(quotes, source, columns, wide.wanted, delimiter, rows):
         line, blank, bad = rows.next(table)
         for begin in range(0, max(table.num_rows, 1), MOST_ROWS):
             part, here = table[begin : begin + MOST_ROWS], slice(begin, begin + MOST_ROWS)
@@ -67,9 +69,7 @@ def batches(
         yield wide.read(nothing)._replace(bad=bad)
 
 
-def _header(
-    file: BinaryIO | Pieces, source: str, delimiter: str, options: ReadOptions
-) -> list[str]:
+def _header(file: Quotes, source: str, delimiter: str, options: ReadOptions) -> list[str]:
     """Read the names of the columns from the first line of the file, unless they are given."""
     if options.header:
         return list(options.header)
@@ -173,7 +173,7 @@ def _newlines(column: pa.StringArray) -> NDArray[np.int64] | int:
 
 
 def _tables(
-    file: BinaryIO | Pieces,
+    file: Quotes,
     source: str,
     columns: list[str],
     wanted: list[str],
@@ -197,12 +197,18 @@ def _tables(
         ),
     )
     while True:
+        last: list[pa.RecordBatch] = []
         try:
-            yield from pyarrow.csv.open_csv(file, *options)
+            for table in pyarrow.csv.open_csv(file, *options):
+                yield from last
+                last = [table]
         except pa.ArrowInvalid as error:
             if str(error) != "Empty CSV file":  # there is a header: a table of no rows
+                file.check()
                 raise DataError(f"{source}: {error}") from None
-        if not (isinstance(file, Pieces) and file.next_piece()):
+        file.check()  # before the last rows, which may be in quotes by mistake, are used
+        yield from last
+        if not file.next_piece():
             return
         rows.restart()
 

@@ -105,7 +105,7 @@ def _begins(sign: bytes) -> Callable[[bytes], bool]:
 
 
 def _is_vw(line: bytes) -> bool:
-    return b"|" in line or not line.strip()  # its parser says what is wrong with a blank line
+    return b"|" in line or not line.strip()  # its parser skips blank lines
 
 
 def _is_svmlight(line: bytes) -> bool:

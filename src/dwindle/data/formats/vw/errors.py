@@ -28,7 +28,6 @@ MOST_PRODUCTS = 1 << 24  # of the features of one line; they take 0.7 GB
 _ROLES = {LABEL: "label", IMPORTANCE: "importance", BASE: "base"}
 
 _WORDS = ODDITIES | {
-    BLANK: "blank line: remove it, or write '|' for an example with no features",
     NO_BAR: "expected 'label |namespace features', got {}: write '|' before the features",
     LABEL_TAB: "TAB before '|' in {}: write spaces between label, importance, base and tag",
     FOURTH: "expected at most label, importance and base, got {} too: write ' before a tag",

@@ -16,7 +16,7 @@ from dwindle._base.errors import SettingError
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.formats.vw import simd
-from dwindle.data.formats.vw.errors import why
+from dwindle.data.formats.vw.errors import BLANK, why
 from dwindle.data.formats.vw.kernel import Members, Output, read
 from dwindle.data.formats.vw.names import VWNames, VWTags
 from dwindle.data.formats.vw.namespaces import MOST_SEEN, SEEN_SIZE, Plan
@@ -85,9 +85,11 @@ def parse(
     bad = [
         BadLine(block.source, block.line + line, why(what, raw, interactions))
         for line, what, raw in listed(data, faults, n_faults)
+        if what != BLANK
     ]
     tags = VWTags(data, rows.tag[:n], rows.tag_end[:n]) if has_tag else None
-    return Parsed(batch, block.line + rows.line[:n], bad, tags)
+    n_blank = int((faults.what[:n_faults] == BLANK).sum())
+    return Parsed(batch, block.line + rows.line[:n], bad, tags, n_blank=n_blank)
 
 
 def mentions(block: Block, namespace: str) -> bool:
