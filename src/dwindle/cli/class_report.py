@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dwindle._base.text import counted
-from dwindle.cli.report import weighed
+from dwindle.cli.terminal import weighed
 
 WIDE = 80  # columns of a screen that is not known
 PAIRS_SHOWN = 10  # pairs of classes that are confused most

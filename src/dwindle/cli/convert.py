@@ -8,7 +8,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import as_json, data, features, quiet, reading
-from dwindle.cli.report import Watching, screen
+from dwindle.cli.terminal import Watching, screen
 
 
 @click.command(name="convert")

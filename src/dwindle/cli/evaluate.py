@@ -12,7 +12,7 @@ from dwindle.cli.class_report import of_several
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import allow_unknown, as_json, data, keep, reading, threshold
 from dwindle.cli.output import for_json
-from dwindle.cli.report import Watching, screen, weighed
+from dwindle.cli.terminal import Watching, screen, weighed
 from dwindle.runs.metrics import BINS, METRICS
 
 FEW = 0.1  # share of a class below which accuracy says little

@@ -9,7 +9,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import allow_unknown, as_json, data, id_column, keep, reading
-from dwindle.cli.report import Watching, screen
+from dwindle.cli.terminal import Watching, screen
 
 INTERCEPT = "(intercept)"
 

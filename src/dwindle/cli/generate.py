@@ -8,7 +8,7 @@ from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import as_json, quiet
 from dwindle.cli.output import written_to
-from dwindle.cli.report import screen
+from dwindle.cli.terminal import screen
 
 
 @click.command(name="generate")

@@ -12,7 +12,7 @@ from dwindle.cli.errors import one_line_errors
 from dwindle.cli.frontier import class_table, table
 from dwindle.cli.options import keep
 from dwindle.cli.output import for_json
-from dwindle.cli.report import counts, mapping
+from dwindle.cli.terminal import counts, mapping
 
 COLUMNS = 8  # named, of each kind
 # Metadata that is shown in another form, or is for going on.

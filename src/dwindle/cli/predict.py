@@ -11,7 +11,7 @@ from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import allow_unknown, data, id_column, keep, reading, threshold
 from dwindle.cli.output import written_to
-from dwindle.cli.report import Watching, screen
+from dwindle.cli.terminal import Watching, screen
 
 TABLES = {
     ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl",

@@ -23,8 +23,8 @@ from dwindle.cli.options import (
     taken,
 )
 from dwindle.cli.picture import Picture
-from dwindle.cli.report import Report, screen
 from dwindle.cli.signals import StopSignals
+from dwindle.cli.terminal import Report, screen
 from dwindle.runs.settings import TrainSettings
 
 STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the setting each sets

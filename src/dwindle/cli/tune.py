@@ -22,8 +22,8 @@ from dwindle.cli.options import (
     taken,
 )
 from dwindle.cli.picture import Picture
-from dwindle.cli.report import screen
 from dwindle.cli.signals import StopSignals
+from dwindle.cli.terminal import screen
 from dwindle.cli.tune_report import Report
 from dwindle.runs.metrics import goals
 from dwindle.runs.settings import RunSettings, TrainSettings

@@ -1,7 +1,7 @@
 """What a run tells while it goes on, and how it is asked to stop."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,6 +51,65 @@ class Observer:
     def waiting(self) -> AbstractContextManager[None]:
         """Return a context entered while data is waited for: `Stopped` may be raised within it."""
         return nullcontext()
+
+
+class Observers(Observer):
+    """Several observers told the same; any of them may ask the run to stop."""
+
+    def __init__(self, *members: Observer) -> None:
+        self.members = members
+
+    def position(self, position: "Position") -> None:
+        """Tell each the place in the data."""
+        for each in self.members:
+            each.position(position)
+
+    def row(self, row: "Row") -> None:
+        """Tell each a row of the progress table."""
+        for each in self.members:
+            each.row(row)
+
+    def classes(self, told: str) -> None:
+        """Tell each the classes."""
+        for each in self.members:
+            each.classes(told)
+
+    def pass_ended(self, result: "Pass") -> None:
+        """Tell each the end of a pass."""
+        for each in self.members:
+            each.pass_ended(result)
+
+    def runs(self, done: int, total: int) -> None:
+        """Tell each how many runs of a search are made."""
+        for each in self.members:
+            each.runs(done, total)
+
+    def best(self, found: Any) -> None:
+        """Tell each what a search would choose."""
+        for each in self.members:
+            each.best(found)
+
+    def found(self, found: Any) -> None:
+        """Tell each the result of a search."""
+        for each in self.members:
+            each.found(found)
+
+    def note(self, text: str) -> None:
+        """Tell each what a user should know."""
+        for each in self.members:
+            each.note(text)
+
+    def should_stop(self) -> bool:
+        """Ask each, and stop if one says so."""
+        return any(each.should_stop() for each in self.members)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Enter the context of each."""
+        with ExitStack() as stack:
+            for each in self.members:
+                stack.enter_context(each.waiting())
+            yield
 
 
 def awaited(items: Iterator[Item], observer: Observer) -> Iterator[Item]:

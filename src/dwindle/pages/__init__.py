@@ -1,0 +1,1 @@
+"""HTML parts: escaped tags, tables, charts as SVG, and the one stylesheet and script they share."""

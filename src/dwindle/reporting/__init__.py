@@ -1,0 +1,1 @@
+"""The report of a model: one HTML file, and what notebooks show."""
