@@ -32,7 +32,7 @@ dwindle convert train.vw train.arrow
 - **Holdout** (`--holdout`): every N-th example, or a file, is not learned from but measured on after each pass. The run stops when that gets no better, and the model is that of the best pass.
 - **Sorted data** (all examples of one class, then all of the other) is bad for every online learner: what was learned first is forgotten. A note says so. `--shuffle N` shuffles the examples within windows of N, which are kept in memory, in each pass anew; `--seed` changes the order.
 - **Learning on** from yesterday's model: [`--start-from`](learning-on.md).
-- **Ctrl-C** and SIGTERM write a checkpoint and print how to resume, also while the run waits for a pipe; a second one ends it at once, without a checkpoint. A run that was stopped and resumed gives the same model, to the bit.
+- **Ctrl-C** and SIGTERM write a checkpoint and print how to resume, also while the run waits for a pipe; a third one ends it at once, without a checkpoint. A run that was stopped and resumed gives the same model, to the bit.
 - **Completion** of commands and options: `eval "$(_DWINDLE_COMPLETE=bash_source dwindle)"` in `~/.bashrc`; for other shells `zsh_source` or `fish_source`.
 - **Other programs' options**, as `--l1` or `--alpha`, are answered with their name here.
 - **`dwindle tune`** [finds good settings](tuning.md); if it is stopped, the same command continues.

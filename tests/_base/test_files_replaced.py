@@ -1,6 +1,7 @@
 """A file that is written again stays what it was in all but its content."""
 
 import os
+import signal
 import stat
 
 import pytest
@@ -56,3 +57,50 @@ def test_a_symbolic_link_stays_and_what_it_leads_to_is_written(there, tmp_path):
     assert not (folder / "m").is_symlink()
     assert (folder / "m").read_bytes() == b"new"
     assert [each.name for each in folder.iterdir()] == ["m"]
+
+
+def test_what_a_killed_process_left_behind_is_removed_by_the_next(tmp_path):
+    path = tmp_path / "m"
+    child = os.fork()
+    if not child:
+        with replacing(path) as file:
+            file.write(b"a part")
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    [left] = tmp_path.iterdir()
+    assert left.read_bytes() == b"a part"
+    check_writable(tmp_path / "another")
+    assert left.exists()
+    check_writable(path)
+    assert not left.exists()
+
+
+def test_a_file_that_another_process_still_writes_is_left_alone(tmp_path):
+    path = tmp_path / "m"
+    (tmp_path / ".m.hidden").write_bytes(b"a user's own")
+    with replacing(path) as file:
+        file.write(b"first")
+        child = os.fork()
+        if not child:
+            try:
+                write(path, b"second")
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert path.read_bytes() == b"second"
+    assert path.read_bytes() == b"first"
+    assert {each.name for each in tmp_path.iterdir()} == {"m", ".m.hidden"}
+
+
+def test_the_folder_is_synced_after_the_file_has_its_name(tmp_path, monkeypatch):
+    path, seen, fsync = tmp_path / "m", [], os.fsync
+
+    def watched(file):
+        is_folder = stat.S_ISDIR(os.fstat(file).st_mode)
+        seen.append((is_folder, path.exists()))
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    write(path, b"new")
+    assert seen == [(False, False), (True, True)]

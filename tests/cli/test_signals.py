@@ -152,3 +152,25 @@ def test_an_interrupt_while_it_starts_has_the_code_of_an_interrupt(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, "", "")
+
+
+@pytest.mark.slow
+def test_a_second_signal_loses_nothing_and_a_third_ends_at_once(tmp_path, monkeypatch):
+    save = _Run.save
+
+    def slowly(run, path):
+        time.sleep(2)
+        return save(run, path)
+
+    monkeypatch.setattr(_Run, "save", slowly)
+    for times, code in ((2, 128 + signal.SIGTERM), (3, -signal.SIGTERM)):
+        with idle_pipe() as (pipe, write), started(monkeypatch, _Run, "_learn") as learned:
+            run = Forked("train", "-", "-m", tmp_path / f"m{times}", "-g", "1", "-q", stdin=pipe)
+            write()
+            learned(4)
+            for _ in range(times):
+                run.send(signal.SIGTERM)
+                time.sleep(0.4)
+            assert run.wait(SOON) == code
+        assert "once more ends it at once" in run.said
+        assert (tmp_path / f"m{times}.checkpoint").exists() == (times == 2)

@@ -3,14 +3,15 @@
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile, mkdtemp
 from typing import BinaryIO, cast
 
 from dwindle._base.errors import DataError
-from dwindle._base.system import set_permissions
+from dwindle._base.system import is_locked, locked, set_permissions, sync_folder
 
+PARTIAL = ".dwindle"  # ends the names of files that are not whole yet
 FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # there is no more room
 
 
@@ -20,25 +21,29 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     It gets the permissions of the file it replaces. Of a symbolic link, the file that it leads to
     is replaced. A pipe or a device cannot be replaced: it is written to directly.
+
+    A process that is killed leaves a part of its new file behind: the next one to write to ``path``
+    removes it. While it is written, it is locked.
     """
     target = _followed(path)
     _check_place(target)
+    _remove_left_behind(target)
     new = target
     try:
         if _is_device(target):
             with target.open("wb") as file:
                 yield file
             return
-        # Closed before it is moved: Windows does not move an open file.
-        with NamedTemporaryFile(
-            dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as aside:
-            new = Path(aside.name)
-            yield cast("BinaryIO", aside)
-            aside.flush()
-            os.fsync(aside.fileno())
-        set_permissions(new, like=target)
-        new.replace(target)
+        with ExitStack() as until_moved:
+            # Closed before it is moved: Windows does not move an open file.
+            with _new_file(target, until_moved) as aside:
+                new = Path(aside.name)
+                yield aside
+                aside.flush()
+                os.fsync(aside.fileno())
+            set_permissions(new, like=target)
+            new.replace(target)
+            sync_folder(target.absolute().parent)
     except OSError as error:
         # Another error is of what the caller read meanwhile.
         if error.errno in FULL or target.name in Path(error.filename or "").name:
@@ -49,12 +54,41 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             new.unlink(missing_ok=True)
 
 
+def _new_file(target: Path, until_moved: ExitStack) -> BinaryIO:
+    """Open a file beside the target, locked until the stack is left."""
+    while True:
+        file = NamedTemporaryFile(  # noqa: SIM115  (the caller closes it)
+            dir=target.parent, prefix=_prefix(target), suffix=PARTIAL, delete=False
+        )
+        with suppress(FileNotFoundError):  # another process took it for one left behind
+            until_moved.enter_context(locked(file.name))
+            Path(file.name).lstat()
+            return cast("BinaryIO", file)
+        file.close()
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Remove what killed processes left of a new file for this target."""
+    begin = _prefix(target)
+    with suppress(OSError), os.scandir(target.absolute().parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(begin) and entry.name.endswith(PARTIAL):
+                with suppress(OSError):
+                    if not is_locked(entry.path):
+                        Path(entry.path).unlink()
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}."
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path where `replacing` could not write, before any work is done for it."""
     target = _followed(path)
     _check_place(target)
     if _is_device(target):
         return
+    _remove_left_behind(target)
     try:
         with TemporaryFile(dir=target.absolute().parent):
             pass

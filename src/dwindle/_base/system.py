@@ -5,8 +5,16 @@ import os
 import stat
 import sys
 import sysconfig
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    HAS_LOCKS = True
+except ImportError:  # on Windows
+    HAS_LOCKS = False
 
 _STATUS = Path("/proc/self/status")  # of Linux
 
@@ -60,6 +68,50 @@ def set_permissions(path: Path, like: Path) -> None:
         with suppress(PermissionError):
             os.chown(path, given.st_uid, given.st_gid)
     path.chmod(stat.S_IMODE(given.st_mode))
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Hold a lock on a file, which ends with this process however that ends.
+
+    Windows has no such lock, and needs none: it removes no file that is open.
+    """
+    if not HAS_LOCKS:
+        yield
+        return
+    file = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            flock(file, LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def is_locked(path: str) -> bool:
+    """Tell whether a process holds the `locked` file; True if that cannot be known."""
+    if not HAS_LOCKS:
+        return False
+    file = os.open(path, os.O_RDONLY)
+    try:
+        flock(file, LOCK_EX | LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that what was renamed in a folder is so after a loss of power, too."""
+    if os.name == "nt":  # which opens no folder
+        return
+    with suppress(OSError):  # not every file system can
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def has_known_object_layout() -> bool:

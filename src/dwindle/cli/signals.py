@@ -4,6 +4,7 @@ A run that can go on later is asked to stop and writes a checkpoint (see `runs.o
 Python, where Ctrl-C raises KeyboardInterrupt, `_base.interrupts` keeps a learner whole.
 """
 
+import os
 import signal
 import sys
 import time
@@ -13,11 +14,12 @@ from types import FrameType
 from typing import Any
 
 AT_ONCE = 0.2  # seconds
+STOPPING = b"\ndwindle: stopping, so that nothing is lost; once more ends it at once\n"
 AGAIN = 0.01  # seconds until a signal that came in the midst of an import is looked at again
 
 
 class StopSignals:
-    """SIGINT and SIGTERM, which ask a run to stop; a second one ends it at once.
+    """SIGINT and SIGTERM, which ask a run to stop; the third ends it at once.
 
     ``timeout`` sends its signal to the command and then to all of its group, which is one question
     and not two.
@@ -26,7 +28,7 @@ class StopSignals:
     def __init__(self) -> None:
         self.asked: list[int] = []  # the numbers of the signals that came
         self._raised: type[BaseException] | None = None
-        self._since = 0.0
+        self._times, self._since = 0, -AT_ONCE
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
 
@@ -42,11 +44,13 @@ class StopSignals:
             self._raised = None
 
     def _stop(self, number: int, _frame: Any) -> None:
-        if not self.asked:
-            self._since = time.monotonic()
-        elif time.monotonic() > self._since + AT_ONCE:  # who asks twice does not want to wait
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
+        if time.monotonic() > self._since + AT_ONCE:
+            self._times, self._since = self._times + 1, time.monotonic()
+            if self._times == 2:  # it may be writing the checkpoint
+                os.write(2, STOPPING)
+            elif self._times > 2:
+                signal.signal(number, signal.SIG_DFL)
+                signal.raise_signal(number)
         self.asked.append(number)
         error, self._raised = self._raised, None
         if error is not None:
