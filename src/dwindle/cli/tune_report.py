@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dwindle._base.text import counted
-from dwindle.cli import report
+from dwindle.cli import terminal
 from dwindle.cli.output import for_json
 from dwindle.cli.signals import StopSignals
 from dwindle.runs.metrics import METRICS
@@ -18,7 +18,7 @@ ROWS = 15  # at most, of the table
 OWN = ("model", "tolerance", "picture")  # options that are another thing in ``dwindle train``
 
 
-class Report(report.Report):
+class Report(terminal.Report):
     """The frontier and the chosen setting, then the training's summary."""
 
     def __init__(
