@@ -198,7 +198,7 @@ def test_the_standard_error_of_a_difference_is_that_of_the_pairs(seed, unit, wei
     h = np.float32(unit * (rng.choice([0.0, 1.0, 2.0], n) if weighted else np.ones(n)))
     scores = scored(Squared(), p, label, h)
     best = int(np.argmin(scores.judged("loss")))
-    judged = slice(scores._first_judged() * scores.length, None)
+    judged = slice(scores._first_judged("loss") * scores.length, None)
     loss, weight = (p.astype(float) - label[:, None])[judged] ** 2, h[judged].astype(float)
     d = loss - loss[:, [best]]
     mean = (weight @ d) / weight.sum()

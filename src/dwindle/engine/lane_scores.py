@@ -24,7 +24,9 @@ SEGMENTS = 16
 LENGTH, EXAMPLES, DONE = range(3)  # elements of ``position``
 SHORTEST = 16  # examples of the first segments
 JUDGED = 4  # the last 1/JUDGED of the stream is judged,
-AT_LEAST = 500  # or as many examples as this, if there are so many
+# or as many examples as this, if there are so many. The slack of a loss is a standard error, which
+# grows where examples are few, so it takes more of them; that of an AUC is always the same.
+AT_LEAST = {"auc": 128, "loss": 500}
 # Scores of two classes are counted in bins: between 1/2 and 16 either side of 0 they are 1/32 wide,
 # and nearer to 0 and farther from it a sixteenth of an octave, from 2^-14 to 2^10.
 MIDDLE, FAR, PER_UNIT = 0.5, 16.0, 32
@@ -237,16 +239,16 @@ class LaneScores:
     def _aucs(self, first: int) -> NDArray[np.float64]:
         return np.array([auc(lane) for lane in self.count[first:].sum(0)])
 
-    def _first_judged(self) -> int:
-        """Return the first segment that is judged."""
+    def _first_judged(self, metric: str) -> int:
+        """Return the first segment that is judged by this metric."""
         if self.whole:
             return 0
-        wanted = max(self.examples / JUDGED, min(AT_LEAST, self.examples))
+        wanted = max(self.examples / JUDGED, min(AT_LEAST[metric], self.examples))
         return max(int((self.examples - wanted) // self.length), 0)
 
     def judged(self, metric: str) -> NDArray[np.float64]:
         """Return the AUC, or the mean loss, of each lane over the last part of the pass."""
-        first = self._first_judged()
+        first = self._first_judged(metric)
         if metric == "auc":
             return self._aucs(first)
         return self._losses(first)
@@ -286,7 +288,7 @@ class LaneScores:
 
         It is the root of the sum of h^2 (d - mean)^2, by the sum of h, h being the importance.
         """
-        first = self._first_judged()
+        first = self._first_judged("loss")
         n, squares = self.weight[first:].sum(0)
         total, weighted = self.total[first:].sum(0)
         if not n:
