@@ -200,7 +200,7 @@ def test_other_delimiters_and_files_without_a_header(tmp_path):
         ("a", "label;x\n1;2\n", "a: is it CSV with ';' between cells? say --delimiter ';'"),
         ("a.csv", "1,2\n0,3\n", "a.csv: no column 'label' for the label; the columns are '1', '2' (if it has no header, name the columns with --header)"),
         ("a.csv", "label,x\r1,2\r0,3\r", r"a.csv:1: lines end in carriage returns alone, as on old Macs: write them as newlines (tr '\r' '\n')"),
-        ("a.csv", 'label,x,z\n1,2,3\n0,"3,4\n1,2,3\n', r"""a.csv:3: expected 3 cells, got 2 in '0,"3,4\n1,2,3': is a quote not closed?"""),
+        ("a.csv", 'label,x,z\n1,2,3\n0,"3,4\n1,2,3\n', "a.csv:3: a quote is opened here and not closed: close it, or write a quote that belongs to a cell twice, and the cell in quotes"),
     ],
 )  # fmt: skip
 def test_a_csv_file_that_is_none_gets_a_hint(tmp_path, name, text, message):

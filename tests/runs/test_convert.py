@@ -290,8 +290,6 @@ def test_a_run_that_is_stopped_leaves_nothing_behind(number, tmp_path):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    process.stdin.close()
-    process.wait()
-    assert (process.returncode, process.stderr.read()) == (128 + number, b"")
-    process.stderr.close()
+    with process:
+        assert (process.wait(), process.stderr.read()) == (128 + number, b"")
     assert list(tmp_path.iterdir()) == []

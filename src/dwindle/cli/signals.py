@@ -4,6 +4,7 @@ A run that can go on later is asked to stop and writes a checkpoint (see `runs.o
 Python, where Ctrl-C raises KeyboardInterrupt, `_base.interrupts` keeps a learner whole.
 """
 
+import atexit
 import os
 import signal
 import sys
@@ -69,6 +70,7 @@ def exit_on_signals() -> None:
         if _imports(frame) and hasattr(signal, "setitimer"):
             signal.signal(signal.SIGALRM, lambda _alarm, frame: end(number, frame))
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            atexit.register(signal.setitimer, signal.ITIMER_REAL, 0)  # too late: the work is done
         elif time.monotonic() > since + AT_ONCE:
             since = time.monotonic()
             sys.exit(128 + number)
