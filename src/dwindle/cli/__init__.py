@@ -7,6 +7,7 @@ without Numba.
 import atexit
 import gc
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -23,6 +24,8 @@ COMMANDS = {
     "explain": "Show what each feature adds to a prediction.",
     "inspect": "Show what a model kept and what it was made with.",
     "merge": "Make one model of several, trained on parts of the data.",
+    "export": "Write a model as ONNX, SQL, JSON, JavaScript, C or VW text.",
+    "import": "Make a model of what Vowpal Wabbit wrote with --invert_hash.",
     "convert": "Write data as Arrow, svmlight or VW text.",
     "generate": "Write examples of a task whose answer is known.",
     "demo": "The paper's experiment in small, on data that is already here.",
@@ -46,7 +49,8 @@ class Commands(click.Group):
         """Import the module of that name and return its ``command``."""
         if name not in COMMANDS:
             return None
-        command = import_module(f"dwindle.cli.{name.replace('-', '_')}").command
+        module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
+        command = import_module(f"dwindle.cli.{module}").command
         assert isinstance(command, click.Command)
         return command
 
