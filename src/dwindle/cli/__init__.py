@@ -26,6 +26,7 @@ COMMANDS = {
     "merge": "Make one model of several, trained on parts of the data.",
     "export": "Write a model as ONNX, SQL, JSON, JavaScript, C or VW text.",
     "import": "Make a model of what Vowpal Wabbit wrote with --invert_hash.",
+    "vw": "Run a command line of Vowpal Wabbit with dwindle.",
     "convert": "Write data as Arrow, svmlight or VW text.",
     "generate": "Write examples of a task whose answer is known.",
     "demo": "The paper's experiment in small, on data that is already here.",

@@ -115,6 +115,8 @@ def check_command(args: Sequence[str]) -> None:
 
 def check_quadratic(args: Sequence[str]) -> None:
     """Refuse VW's ``-q ab``, which would be --quiet and a file ab."""
+    if args[:1] == ["vw"]:
+        return
     for flag, word in pairwise(args):
         if flag == "-q" and len(word) in {2, 3} and word.isalpha() and not Path(word).exists():
             crossed = "*".join(word)
