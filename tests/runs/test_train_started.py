@@ -113,7 +113,7 @@ def test_sums_that_a_model_of_another_update_lacks_are_asked_for(days):
     done = dwindle(*args, cwd=days, check=False, text=True)
     assert done.returncode == 1
     assert done.stderr == (
-        "dwindle: dual averaging needs sums that this model lacks: train the earlier one with "
+        "dwindle: m: dual averaging needs sums that this model lacks: train the earlier one with "
         "--save-state, or go on with --update ftrl\n"
     )
 

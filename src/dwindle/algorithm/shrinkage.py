@@ -28,6 +28,8 @@ from dwindle._base.errors import SettingError
 
 Rates = NDArray[np.float64]
 
+MOST_STEPS = 2**62  # between two pulls: larger numbers do not fit into 64 bits, with others added
+
 
 class Shrinkage(Protocol):
     """What every shrinkage defines."""
@@ -97,7 +99,7 @@ def check_shrinkage(shrinkage: Shrinkage) -> None:
     if hasattr(shrinkage, "check"):
         shrinkage.check()
     every = shrinkage.truncate_every
-    if every != int(every) or every < 1:
+    if not 1 <= every <= MOST_STEPS or every != int(every):
         raise SettingError(f"truncate_every must be a whole number, 1 or more, got {every}")
 
 

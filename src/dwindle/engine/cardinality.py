@@ -1,12 +1,13 @@
 """An estimate of the number of distinct features seen, which the table cannot tell: it forgets."""
 
-import base64
 from typing import Any
 
 import numpy as np
 from numba import uint8, uint64
 from numpy.typing import NDArray
 
+from dwindle._base.errors import DataError
+from dwindle._base.packing import packed, unpacked
 from dwindle.jit.compile import kernel
 from dwindle.jit.intrinsics import leading_zeros
 from dwindle.jit.splitmix import mixed
@@ -55,9 +56,12 @@ class DistinctCounter:
 
     def packed(self) -> str:
         """Write the registers as text, for `unpacked`."""
-        return base64.b64encode(self.register.tobytes()).decode()
+        return packed(self.register)
 
     @classmethod
     def unpacked(cls, text: str) -> "DistinctCounter":
         """Read what `packed` wrote."""
-        return cls(np.frombuffer(base64.b64decode(text), np.uint8).copy())
+        register = unpacked(text, "the counter of features", np.zeros(1 << BITS, np.uint8))
+        if register.max() > 65 - BITS:
+            raise DataError("the counter of features: a register is larger than it can be")
+        return cls(register)

@@ -6,9 +6,7 @@ joined in pairs when there are more. So the last quarter of the stream is known 
 length, and does not depend on batches.
 """
 
-import base64
 import math
-import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
+from dwindle._base.packing import packed, unpacked
 from dwindle.algorithm.losses import is_classification, value
 from dwindle.engine import kernels
+from dwindle.engine.state_checks import check_scores
 from dwindle.jit.compile import helper, kernel
 
 SEGMENTS = 16
@@ -303,15 +303,16 @@ class LaneScores:
 
     def state(self) -> dict[str, Any]:
         """Return everything, fit for JSON."""
-        arrays = {name: _packed(getattr(self, name)) for name in _ARRAYS}
+        arrays = {name: packed(getattr(self, name)) for name in _ARRAYS}
         return {"length": self.length, "examples": self.examples, "done": self.done} | arrays
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`."""
+        check_scores(state, SHORTEST, SEGMENTS)
         self.position[:] = state["length"], state["examples"], state["done"]
         for name in _ARRAYS:
             array = getattr(self, name)
-            array[...] = _unpacked(state[name]).reshape(array.shape)
+            array[...] = unpacked(state[name], name, array)
 
 
 _ARRAYS = ("weight", "total", "products", "count")
@@ -339,11 +340,3 @@ def auc(count: NDArray[np.float64]) -> float:
         return math.nan
     below = np.cumsum(negative) - negative / 2
     return float((positive * below).sum() / pairs)
-
-
-def _packed(array: NDArray[np.float64]) -> str:
-    return base64.b64encode(zlib.compress(array.tobytes(), 1)).decode()
-
-
-def _unpacked(text: str) -> NDArray[np.float64]:
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), np.float64)

@@ -25,6 +25,7 @@ from dwindle.engine.lane_time import LaneTime
 from dwindle.engine.lane_updates import LaneFTRL, SweepView, centring, lane_record
 from dwindle.engine.learn_one import FastPath
 from dwindle.engine.learner import Learner, Lesson, base_of
+from dwindle.engine.state_checks import check_lane_state
 from dwindle.engine.table import Table, empty_cells
 from dwindle.features.batch import Batch, Features
 
@@ -365,6 +366,7 @@ class LaneLearner(Learner):
         self._restore_lanes(state["lanes"])
 
     def _restore_lanes(self, lanes: Mapping[str, Any]) -> None:
+        check_lane_state(lanes, self.n_lanes, self._lane_update.n_lanes, len(self._state))
         self._state[:], self._lanes["error"] = lanes["state"], lanes["error"]
         lane_kernels.restore_proof(self._lanes, self._state)
         self._best[0] = lanes["best"]

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.checks import flag
 from dwindle._base.dispatch import from_recipe, json_number, recipe
 from dwindle.algorithm.clock import Clock
 from dwindle.algorithm.schedules import Schedule
@@ -15,7 +16,15 @@ from dwindle.engine.budget import Eviction
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.label_scale import LabelScale
 from dwindle.engine.lane_scores import Choice
-from dwindle.engine.table import Table, empty_cells
+from dwindle.engine.state_checks import (
+    check_counts,
+    check_keys,
+    check_moments,
+    checked_clock,
+    checked_column,
+    checked_size,
+)
+from dwindle.engine.table import SMALLEST, Table, capacity, empty_cells
 
 _INGREDIENTS = "loss", "shrinkage", "update"
 
@@ -131,10 +140,10 @@ def arguments_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     return choice | {
         **{name: from_recipe(settings[name]) for name in _INGREDIENTS},
         "learning_rate": Schedule(**{name: float(value) for name, value in schedule.items()}),
-        "intercept": settings["intercept"],
-        "normalize": settings["normalize"],
+        "intercept": flag(settings["intercept"], "intercept"),
+        "normalize": flag(settings["normalize"], "normalize"),
         "max_live": settings.get("max_live"),
-        "scale_labels": settings.get("scale_labels", False),
+        "scale_labels": flag(settings.get("scale_labels", False), "scale_labels"),
     }
 
 
@@ -170,20 +179,25 @@ def restore(
     label_scale: LabelScale,
 ) -> None:
     """Bring the parts of a new learner to the state of another of the same settings."""
-    key = state["cells"]["id"]
+    key, moments = state["cells"]["id"], state.get("label_moments", ())
+    time = checked_clock(state["clock"])
+    check_moments(moments, len(label_scale.moments))
+    check_keys(key)
+    n_cells = checked_size(state["n_cells"], SMALLEST)
+    check_counts(state, min(capacity(n_cells), table.max_live), len(key))
     rows = empty_cells(table.update, len(key))
     rows["key"] = key + np.uint64(1)
     cells, intercept = _of_today(rows, state["cells"]), _of_today(rows, state["intercept"])
     for name, field in fields_of(rows).items():
-        field[:] = cells[name]
-    table.fill(rows, state["n_cells"])
+        field[:] = checked_column(cells[name], field, name)
+    table.fill(rows, n_cells)
     table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
     table.last_eviction = Eviction(*state.get("last_cut", ()))
     table.names.enter(key, state["names"], np.arange(len(key)))
     for name, field in fields_of(bias).items():
-        field[:] = float(intercept[name])
-    clock.set(**state["clock"])
-    label_scale.moments[:] = state.get("label_moments", ())
+        field[:] = checked_column([float(intercept[name])], field, f"{name} of the intercept")
+    clock.set(**time)
+    label_scale.moments[:] = moments
 
 
 def fields_of(cells: NDArray[Any]) -> dict[str, NDArray[Any]]:

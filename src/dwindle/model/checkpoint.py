@@ -10,7 +10,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from dwindle._base.checks import mapping, reading_from, whole
 from dwindle._base.errors import DataError
 from dwindle.engine.kinds import learner_from
 from dwindle.engine.lanes import LaneLearner
@@ -46,11 +48,20 @@ def save_checkpoint(
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner | OneVsRest, dict[str, Any]]:
     """Read a learner, as it was when the checkpoint was written, and the caller's metadata."""
     table, about = read(path, "checkpoint")
+    with reading_from(path):
+        return _learner_in(table, about), mapping(about["metadata"], "metadata")
+
+
+def _learner_in(table: pa.Table, about: dict[str, Any]) -> Learner | OneVsRest:
+    """Return the learner of a file that was read."""
     columns = [name for name in table.column_names if name not in {"namespace", "feature"}]
     cells, names = {name: numbers(table[name]) for name in columns}, names_in(table)
     if "classes" not in about:
-        return learner_from(about | {"cells": cells, "names": names}), about["metadata"]
-    bounds = pairwise([0, *accumulate(about["alive"])])
+        return learner_from(about | {"cells": cells, "names": names})
+    alive = [whole(each, "alive", 0, table.num_rows) for each in about["alive"]]
+    if sum(alive) != table.num_rows or len(alive) < 2:
+        raise DataError(f"alive is {alive}: expected {table.num_rows} features of several classes")
+    bounds = pairwise([0, *accumulate(alive)])
     members = [
         learner_from(
             state
@@ -58,7 +69,9 @@ def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner | OneVsRest, 
         )
         for (a, b), state in zip(bounds, about["classes"], strict=True)
     ]
-    return OneVsRest(members), about["metadata"]
+    if any(each.settings() != members[0].settings() for each in members):
+        raise DataError("classes: expected the same settings for all")
+    return OneVsRest(members)
 
 
 def _save(learner: Learner, path: str | os.PathLike[str]) -> int:

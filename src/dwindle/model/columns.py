@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dwindle._base.checks import whole
+from dwindle._base.errors import DataError
 from dwindle.features.names import Text
 from dwindle.model.storage import numbers, texts
 
@@ -77,6 +79,10 @@ def fields_in(table: pa.Table, about: Mapping[str, Any]) -> Iterator[tuple[Any, 
     intercepts = [about["intercept"]] if about["kind"] == "model" else about["intercept"]
     kept = about.get("kept", [len(key)])
     rows = about.get("rows", kept)
+    if sum(whole(n, "rows") for n in rows) != len(key) or len(kept) != len(rows):
+        raise DataError(f"rows is {rows}: expected {len(key)} in all")
+    for n, most in zip(kept, rows, strict=True):
+        whole(n, "kept", 0, most)
     states = about.get("state", [None] * len(kept))
     fields = [name for name in table.column_names if name.startswith(CELL)]
     moments = about.get("moments", [None] * len(kept))

@@ -16,7 +16,7 @@ def load_saved(path: str | os.PathLike[str]) -> Models | Path:
     table, about = read(path, *KINDS)
     if about["kind"] == "path":
         return path_in(path, table, about)
-    found = models_in(table, about)
+    found = models_in(path, table, about)
     return found[0] if len(found) == 1 else ClassModels(found)
 
 

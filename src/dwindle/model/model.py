@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import from_recipe, json_number
 from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle.algorithm.shrinkage import NoShrinkage
@@ -32,6 +33,7 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.table import empty_cells, n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
+from dwindle.model.checks import check_models
 from dwindle.model.columns import columns_of, fields_in
 from dwindle.model.storage import read, write
 
@@ -324,9 +326,14 @@ def contents(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def load_models(path: str | os.PathLike[str]) -> list[Model]:
     """Read a file's model, or the model of each class if it has several; of a path, the chosen."""
-    return models_in(*read(path, *KINDS))
+    return models_in(path, *read(path, *KINDS))
 
 
-def models_in(table: pa.Table, about: Mapping[str, Any]) -> list[Model]:
+def models_in(
+    path: str | os.PathLike[str], table: pa.Table, about: Mapping[str, Any]
+) -> list[Model]:
     """Return the models of a file that was read."""
-    return [Model(*fields) for fields in fields_in(table, about)]
+    with reading_from(path):
+        found = [Model(*fields) for fields in fields_in(table, about)]
+        check_models(found)
+    return found

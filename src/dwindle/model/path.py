@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import json_number
 from dwindle._base.errors import DataError, SettingError
 from dwindle.engine.explain import Explanation
@@ -287,9 +288,9 @@ class Path:
 
 def path_in(path: str | os.PathLike[str], table: pa.Table, about: Mapping[str, Any]) -> Path:
     """Return the path of a file that was read."""
-    try:
+    with reading_from(path):
         rows = about["rows"]
-        models = models_in(table, {**about, "kept": rows})
+        models = models_in(path, table, {**about, "kept": rows})
         columns = (f"{LANE}{k}" for k in range(len(about["lanes"][0]["gravity"])))
         weight = np.column_stack([numbers(table[name]) for name in columns])
         check_finite(weight, 0.0)
@@ -299,6 +300,4 @@ def path_in(path: str | os.PathLike[str], table: pa.Table, about: Mapping[str, A
                 pairwise(accumulate([0, *rows])), models, about["lanes"], strict=True
             )
         ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: damaged: {error}") from None
-    return Path(members)
+        return Path(members)

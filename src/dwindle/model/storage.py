@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dwindle._base.checks import NONSENSE, mapping, reading_from
 from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
@@ -73,13 +74,13 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
             about = None if metadata is None else json.loads(metadata)
             # Before the digest: a newer format may have another.
             newer = about is not None and about["format"] > FORMAT
-            table = None if newer else file.read()
+            table = None if newer or about is None else _checked(file.read())
         digest = None if about is None else about.pop("digest", None)
         whole = table is not None and about is not None and digest == _digest(table, about)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
+    except (OSError, *NONSENSE, pa.ArrowException) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         is_other = isinstance(error, pa.ArrowInvalid) and not _begins_as_parquet(path)
         if kind == "model" and is_other:
             raise DataError(
@@ -95,14 +96,26 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
         )
     if not whole:
         raise DataError(f"{path}: damaged: its digest does not match its contents")
-    if about["kind"] not in kinds:
-        raise DataError(f"{path}: expected a {kind}, got a {about['kind']}")
-    about = _upgraded(about) if about["format"] == 1 else about
-    try:
-        check_recipes(about.get("settings", {}), Schedule)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+    with reading_from(path):
+        if about["kind"] not in kinds:
+            raise DataError(f"expected a {kind}, got a {about['kind']}")
+        about = _upgraded(about) if about["format"] == 1 else about
+        for name in ("settings", "metadata"):
+            mapping(about[name], name)
+        check_recipes(about["settings"], Schedule)
     return table, about
+
+
+def _checked(table: pa.Table) -> pa.Table:
+    """Refuse columns of anything but numbers and text, and those that lack a value."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        is_number = pa.types.is_integer(kind) or pa.types.is_float32(kind)
+        is_number |= pa.types.is_float64(kind)
+        is_categories = pa.types.is_dictionary(kind) and is_text(kind.value_type)
+        if not (is_number or is_text(kind) or is_categories) or column.null_count:
+            raise DataError(f"the column {name} is of type {kind}, or lacks a value")
+    return table
 
 
 def _begins_as_parquet(path: str | os.PathLike[str]) -> bool:

@@ -1,10 +1,11 @@
 """How far a run has come, written down: what is read back goes on to the bit."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from dwindle._base.checks import real, whole
 from dwindle._base.dispatch import difference
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
@@ -89,11 +90,26 @@ def restore(run: Reached, learner: Learner | OneVsRest, metadata: dict[str, Any]
     progress.restore(metadata["progress"])
     run.learner, run.progress = learner, progress
     run.labels = Labels(Labels.in_metadata(metadata).target, run.labels.weight)
-    run.first = Figures(*first) if (first := metadata.get("first")) else None
+    if first := metadata.get("first"):
+        run.first = Figures(whole(first[0], "first"), *(real(each, "first") for each in first[1:]))
     run.best = Best(**metadata["best"])
+    for each in fields(run.best):
+        check = whole if each.type is int else real
+        check(getattr(run.best, each.name), each.name)
     for name in COUNTS:
         if name in metadata:  # an earlier version may lack it
-            setattr(run, name, metadata[name])
+            setattr(run, name, _CHECKS.get(name, whole)(metadata[name], name))
+    if not progress.examples < run.next_row <= 2 * max(progress.examples, 1):
+        raise DataError(f"next_row is {run.next_row}, after {progress.examples} examples")
+
+
+def _texts(value: Any, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise DataError(f"{name}: expected a list of texts")
+    return value
+
+
+_CHECKS = {"bad_lines": _texts, "weight_before": real}
 
 
 def check_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.checks import number, numbers
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest, against_rest
 from dwindle.runs.class_metrics import best_constant_loss
@@ -65,7 +66,8 @@ class ClassProgress(Progress):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`."""
         super().restore(state)
-        self._totals, self.right = list(state["totals"]), state["right"]
+        self._totals = numbers(state["totals"], "the losses of classes", len(self._totals))
+        self.right = number(state["right"], "the examples whose class was told", 0.0)
 
 
 def progress_of(learner: Learner | OneVsRest) -> Progress:

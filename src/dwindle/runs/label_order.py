@@ -1,10 +1,12 @@
 """Whether labels come in an order that an online learner suffers from."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.checks import number, whole
 from dwindle._base.text import counted
 
 IN_MEMORY = 10**7  # examples that --shuffle is advised for
@@ -29,6 +31,14 @@ class LabelOrder:
         self, n: int = 0, rises: int = 0, falls: int = 0, last: float | None = None
     ) -> None:
         self.n, self.rises, self.falls, self.last = n, rises, falls, last
+
+    @classmethod
+    def of(cls, state: Any) -> "LabelOrder":
+        """Go on from `state`."""
+        n, rises, falls, last = state
+        for each in (n, rises, falls):
+            whole(each, "the order of labels")
+        return cls(n, rises, falls, last if last is None else number(last, "the last label"))
 
     @property
     def changes(self) -> int:

@@ -1,12 +1,13 @@
 """What is known of a run while it goes on: every figure measured before learning."""
 
-import base64
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.checks import number, real, whole
+from dwindle._base.packing import packed, unpacked
 from dwindle._base.text import counted
 from dwindle.algorithm.losses import is_classification
 from dwindle.engine import kernels
@@ -243,7 +244,7 @@ class Progress:
 
     def state(self) -> dict[str, Any]:
         """Return everything, fit for JSON."""
-        ranks = None if self.ranking is None else _packed(self.ranking.count)
+        ranks = None if self.ranking is None else packed(self.ranking.count)
         return {
             "examples": self.examples,
             "feature_count": self.feature_count,
@@ -259,20 +260,15 @@ class Progress:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`."""
-        self.examples, self.feature_count = state["examples"], state["feature_count"]
-        self.skipped, self.total, self.weight = state["skipped"], state["total"], state["weight"]
-        self.unlabelled = state.get("unlabelled", 0)  # which an earlier version does not count
+        # An earlier version does not count the unlabelled.
+        for name in ("examples", "feature_count", "skipped", "unlabelled"):
+            setattr(self, name, whole(state.get(name, 0), name))
+        self.total, self.weight = (real(state[name], name) for name in ("total", "weight"))
         marks = state.get("marks") or [state["since"]]  # of an earlier version
-        self._marks = [(total, weight) for total, weight in marks]
-        self.labels = LabelCounts({float(y): float(w) for y, w in state["labels"]})
-        self.order = LabelOrder(*state.get("order", ()))
+        self._marks = [(real(total, "marks"), real(weight, "marks")) for total, weight in marks]
+        self.labels = LabelCounts(
+            {number(y, "a label"): number(w, "its weight", 0.0) for y, w in state["labels"]}
+        )
+        self.order = LabelOrder.of(state.get("order", [0, 0, 0, None]))
         if self.ranking is not None:
-            self.ranking = Ranking(_unpacked(state["ranking"], np.float64).reshape(2, BINS).copy())
-
-
-def _packed(array: NDArray[Any]) -> str:
-    return base64.b64encode(array.tobytes()).decode()
-
-
-def _unpacked(text: str, kind: Any) -> NDArray[Any]:
-    return np.frombuffer(base64.b64decode(text), kind)
+            self.ranking = Ranking(unpacked(state["ranking"], "ranking", self.ranking.count))

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dwindle._base.checks import reading_from
 from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import UnwritableError, check_apart, check_writable, written
 from dwindle._base.system import peak_memory
@@ -69,7 +70,8 @@ def train(
     target = Path(model_path)
     earlier = checkpoint.beside(target) if resume else None
     if earlier is not None and given is not None:
-        settings = completed(settings, *earlier, given)
+        with reading_from(checkpoint.path_for(target)):
+            settings = completed(settings, *earlier, given)
     start = None
     if earlier is not None:
         start_from = start_from or earlier[1].get("start_from")
@@ -87,7 +89,8 @@ def train(
         try:
             run.hold_out()
             if earlier is not None:
-                run.restore(*earlier)
+                with reading_from(run.checkpoint):
+                    run.restore(*earlier)
             return run.go()
         finally:
             run.clean_up()
@@ -282,7 +285,8 @@ class _Run(checkpoint.Reached):
                 "--path keeps several gravities, and there is one: leave out --gravity"
             )
         if self.model is not None:
-            self.learner = self.model.learner(self.learner.settings())
+            with reading_from(self.start_from):
+                self.learner = self.model.learner(self.learner.settings())
             if self.learner.n_steps == 0:
                 self.note(
                     f"{self.start_from}: only its weights go on, so each feature's learning rate "
