@@ -43,6 +43,15 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
+def memory() -> int:
+    """Return the memory this process has resident, in bytes; its peak if only that is known."""
+    if _STATUS.exists():
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) * 1024
+    return peak_memory()
+
+
 def drop_pages(memory: mmap.mmap, begin: int, size: int) -> None:
     """Let the system take back whole pages of a mapped file; it reads them again when needed.
 

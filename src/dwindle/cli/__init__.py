@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": "Print how good a model is on labelled data.",
     "explain": "Show what each feature adds to a prediction.",
     "inspect": "Show what a model kept and what it was made with.",
+    "serve": "Answer predictions over HTTP, and learn from what is sent.",
     "merge": "Make one model of several, trained on parts of the data.",
     "export": "Write a model as ONNX, SQL, JSON, JavaScript, C or VW text.",
     "import": "Make a model of what Vowpal Wabbit wrote with --invert_hash.",

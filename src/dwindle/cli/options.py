@@ -24,6 +24,11 @@ SECTIONS = {
     ),
     "Holdout and search": ("holdout", "patience", "folds", "metric", "jobs"),
     "Going on": ("start_from", "save_state", "resume", "checkpoint_every"),
+    "Server": (
+        *("learn", "host", "port", "durability", "snapshot_every", "token_file", "insecure"),
+        *("certificate", "key", "max_body", "max_features", "max_name", "max_waiting"),
+        *("timeout", "connections"),
+    ),
     "Data": (
         *("format_", "delimiter", "header", "label_column", "weight_column", "interactions"),
         *("categorical", "numeric", "text", "ngrams", "counts", "date", "drop"),
@@ -184,6 +189,18 @@ def setting(settings: type, name: str, *, several: str = "") -> Callable[[Functi
     )  # fmt: skip
 
 
+BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def n_bytes(option: str, text: str) -> int:
+    """Read a size such as 500MB; 2G is 2GB."""
+    try:
+        size = text.upper().removesuffix("B")
+        return int(float(size[:-1]) * BYTES[size[-1:]])
+    except (KeyError, ValueError, OverflowError):
+        raise SettingError(f"{option}: expected a size like 500MB or 2GB, got {text!r}") from None
+
+
 def separated(settings: type, name: str, text: str) -> tuple[Any, ...]:
     """Read the values of a setting, separated by commas."""
     kind = options_of(settings)[name].kind
@@ -210,20 +227,20 @@ def reading(settings: dict[str, Any]) -> Any:
     for product in products:
         if not 2 <= len(product) <= 3:
             raise SettingError(f"--interactions: expected A*B or A*B*C, got {'*'.join(product)}")
-    header = settings.pop("header")
+    header = settings.pop("header", None)
     return ReadOptions(
-        format=settings.pop("format_"),
+        format=settings.pop("format_", None),
         label_column=settings.pop("label_column", "label"),
         weight_column=settings.pop("weight_column", None),
         id_column=settings.pop("id_column", None),
         interactions=tuple(products),
         columns=_columns(settings),
         allow_unknown=settings.pop("allow_unknown", None),
-        delimiter=_delimiter(settings.pop("delimiter")),
+        delimiter=_delimiter(settings.pop("delimiter", None)),
         header=tuple(header.split(",")) if header else (),
         ngrams=settings.pop("ngrams", 1),
         counts=settings.pop("counts", False),
-        threads=settings.pop("threads"),
+        threads=settings.pop("threads", None),
     )
 
 

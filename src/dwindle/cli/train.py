@@ -1,6 +1,8 @@
 """``dwindle train``: the command of `dwindle.runs.train.train`."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -17,6 +19,7 @@ from dwindle.cli.options import (
     decorated,
     features,
     model_file,
+    n_bytes,
     quiet,
     reading,
     setting,
@@ -25,10 +28,10 @@ from dwindle.cli.options import (
 from dwindle.cli.picture import Picture
 from dwindle.cli.signals import StopSignals
 from dwindle.cli.terminal import Report, screen
+from dwindle.runs.observer import Observer, Observers
 from dwindle.runs.settings import TrainSettings
 
 STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the setting each sets
-BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @click.command(name="train", cls=Command)
@@ -53,6 +56,15 @@ BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
     metavar="FILE",
     help="Plot of the gravities learned at once, as SVG, PNG or PDF by its name.",
 )
+@click.option(
+    "--live",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(0, 65535),
+    metavar="[PORT]",
+    help="Serve a page on loopback that shows the run as it goes on, and print its address; "
+    "without a port, any that is free.",
+)
 @as_json("progress and summary")
 @quiet
 @click.pass_context
@@ -71,6 +83,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
       dwindle train train.vw --choose-by loss --tolerance 0.05 --model small.parquet
       dwindle train train.vw --path --model path.parquet
       dwindle train train.vw --dense --model all.parquet
+      dwindle train train.vw --live 8080 --model ads.parquet
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle train train.vw --sigmas 0.25 --model ads.parquet
       dwindle train monday.vw --model ads.parquet --save-state
@@ -88,12 +101,14 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         for name in ctx.params
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
+    live = options.pop("live")
     settings = _settings(options)
     stop = StopSignals()
     try:
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, stop, as_json=as_json, quiet=quiet)
-            summary = train(paths, model, settings, observer=report, given=given, **going_on)
+            with watched(report, live, model) as observer:
+                summary = train(paths, model, settings, observer=observer, given=given, **going_on)
     except Stopped as stopped:
         told = (
             f"{stopped.resume_from} is written: repeat the command with --resume to go on"
@@ -109,6 +124,21 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         picture.draw(report.note, "plot_lanes", summary.frontier, score)
     elif picture.path is not None:
         report.note("no picture: one gravity was learned; leave out --gravity to learn several")
+
+
+@contextmanager
+def watched(report: Report, port: int | None, title: str) -> Iterator[Observer]:
+    """Show a run on a page too, if a port is given; 0 is any."""
+    if port is None:
+        yield report
+        return
+    try:
+        from dwindle.serving.run import LiveObserver
+    except ImportError as error:
+        raise SettingError(f"--live needs pip install 'dwindle[serve]' ({error})") from None
+    live = LiveObserver(title, port, lambda address: report.note(f"watch it at {address}"))
+    with live.serving():
+        yield Observers(report, live)
 
 
 def _settings(options: dict[str, Any]) -> TrainSettings:
@@ -129,9 +159,4 @@ def _settings(options: dict[str, Any]) -> TrainSettings:
 def _max_live(memory: str) -> int:
     from dwindle.engine.budget import features_within
 
-    try:
-        size = memory.upper().removesuffix("B")  # 2G is 2GB
-        n_bytes = int(float(size[:-1]) * BYTES[size[-1:]])
-    except (KeyError, ValueError, OverflowError):
-        raise SettingError(f"--memory: expected a size like 500MB or 2GB, got {memory!r}") from None
-    return features_within(n_bytes)
+    return features_within(n_bytes("--memory", memory))

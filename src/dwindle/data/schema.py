@@ -164,6 +164,17 @@ class ColumnKinds:
         self.unseen = frozenset(names)
         self._lock = Lock()
 
+    def go_on(self, known: Schema) -> None:
+        """Go on with the columns that were met before; others may still be met."""
+        with self._lock:
+            self._found |= {column.name: column for column in known}
+            self._tables |= dict.fromkeys(column.name for column in known)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any column was met."""
+        return bool(self._found or self._undecided)
+
     def note(self, text: str) -> None:
         """Keep what the user should know, until `tell`; once only."""
         with self._lock:

@@ -16,6 +16,7 @@ from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.sigmas import AUTOMATIC, Sigmas
 from dwindle.algorithm.updates import Update, default_learning_rate
 from dwindle.engine import lane_kernels
+from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.label_scale import LabelScale
 from dwindle.engine.lane_learn_one import LaneParts
 from dwindle.engine.lane_memory import Moment, begun, statistics_of
@@ -276,6 +277,17 @@ class LaneLearner(Learner):
     def predict_lanes(self, batch: Batch) -> NDArray[np.float64]:
         """Predict each example by all lanes, before any link; returns a column for each."""
         return self._predicted_lanes(batch, self.has_intercept, normalize=self.normalize)
+
+    def explain(self, x: Features | Batch, lane: int | None = None) -> Explanation:
+        """Tell what each feature of an example adds to its prediction by a lane: the chosen one."""
+        k = self.lane if lane is None else lane
+        return explained(
+            x,
+            lambda batch: self.predict_lanes(batch)[:, k],
+            lambda batch: self._predicted_lanes(batch, constant=False, normalize=False)[:, k],
+            float(self.intercepts[k]),
+            float(self.has_intercept) if self.normalize else None,
+        )
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         columns = self._predicted_lanes(batch, constant, normalize=normalize)

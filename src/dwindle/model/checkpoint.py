@@ -22,13 +22,27 @@ from dwindle.features.names import Text
 from dwindle.model.columns import name_columns, names_in
 from dwindle.model.storage import numbers, read, write
 
+Contents = tuple[dict[str, Any], dict[str, Any]]
+
 
 def save_checkpoint(
     learner: Learner | OneVsRest,
     path: str | os.PathLike[str],
     metadata: Mapping[str, Any] | None = None,
 ) -> int:
-    """Write a learner and ``metadata`` of the caller to a file; return its size.
+    """Write a learner and ``metadata`` of the caller to a file; return its size."""
+    return write_checkpoint(path, checkpoint_contents(learner, metadata))
+
+
+def write_checkpoint(path: str | os.PathLike[str], contents: Contents) -> int:
+    """Write what `checkpoint_contents` copied, while the learner perhaps learns on."""
+    return write(path, "checkpoint", *contents)
+
+
+def checkpoint_contents(
+    learner: Learner | OneVsRest, metadata: Mapping[str, Any] | None = None
+) -> Contents:
+    """Copy a learner as the columns and the metadata of its file.
 
     The cells of several classes stand one class after the other: ``alive`` says how many each has.
     """
@@ -42,7 +56,7 @@ def save_checkpoint(
         states[0] if isinstance(learner, Learner) else {"settings": states[0]["settings"]} | several
     )
     about = about | {"metadata": dict(metadata or {})}
-    return write(path, "checkpoint", name_columns(names) | columns, about)
+    return name_columns(names) | columns, about
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> tuple[Learner | OneVsRest, dict[str, Any]]:

@@ -42,6 +42,9 @@ class Reached:
     examples_before: int = 0  # of the model that the run started from
     weight_before: float = 0.0  # and their importance
 
+    def measured(self) -> None:
+        """Wait until all that was learned from is measured, if another thread measures."""
+
 
 def path_for(model_path: Path) -> Path:
     """Return where the checkpoint of a run is that writes this model."""
@@ -75,13 +78,18 @@ def check_free(model_path: Path, data: Sequence[str]) -> None:
 def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
     """Write a checkpoint of a run that has learned something."""
     assert run.learner is not None
+    save_checkpoint(run.learner, path, metadata_of(run, settings))
+
+
+def metadata_of(run: Reached, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what a checkpoint says of a run beside its learner."""
     assert run.progress is not None
     metadata = settings | {name: getattr(run, name) for name in COUNTS}
     metadata["progress"] = run.progress.state()
     metadata |= run.labels.metadata()
     metadata["first"] = run.first
     metadata["best"] = asdict(run.best)
-    save_checkpoint(run.learner, path, metadata)
+    return metadata
 
 
 def restore(run: Reached, learner: Learner | OneVsRest, metadata: dict[str, Any]) -> None:

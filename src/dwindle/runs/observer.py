@@ -9,6 +9,7 @@ from dwindle._base.notes import warn
 
 if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
     from dwindle.data.sources import Position
+    from dwindle.runs.checkpoint import Reached
     from dwindle.runs.loop import Pass
     from dwindle.runs.progress_table import Row
 
@@ -21,6 +22,9 @@ class Observer:
 
     def position(self, position: "Position") -> None:
         """Called at the beginning and after each batch with the place in the data."""
+
+    def learned(self, run: "Reached") -> None:
+        """Called after each batch that was learned from, with how far the run has come."""
 
     def row(self, row: "Row") -> None:
         """Called at 1, 2, 4, 8, ... examples with a row of the progress table."""
@@ -63,6 +67,11 @@ class Observers(Observer):
         """Tell each the place in the data."""
         for each in self.members:
             each.position(position)
+
+    def learned(self, run: "Reached") -> None:
+        """Tell each how far the run has come."""
+        for each in self.members:
+            each.learned(run)
 
     def row(self, row: "Row") -> None:
         """Tell each a row of the progress table."""

@@ -172,6 +172,13 @@ class TrainSettings(RunSettings):
     reading: ReadOptions = field(default_factory=ReadOptions)
 
 
+# Settings of a run that has an end, or goes over its data again: a server does neither.
+OF_RUNS = frozenset(
+    {"passes", "pass_decay", "cooldown", "holdout", "patience", "checkpoint_every", "shuffle"}
+) | {"seed", "save_state", "path"}
+ONLINE = tuple(name for name in options_of(TrainSettings) if name not in OF_RUNS)
+
+
 def complete(
     settings: TrainSettings, earlier: Mapping[str, Any], given: Collection[str]
 ) -> TrainSettings:

@@ -173,6 +173,7 @@ class _Run(checkpoint.Reached):
         """Learn from a batch; write a checkpoint if it is time, or if the run is to stop."""
         self._learn(parsed)
         self._tell_position(parsed.end)
+        self.observer.learned(self)
         if self.observer.should_stop():
             raise Stopped
         is_due = self.settings.checkpoint_every
@@ -306,10 +307,14 @@ class _Run(checkpoint.Reached):
             self.labels.mapped(parsed, self.learner.loss)
             self.data.holdout.measure(self.learner, self.labels)
 
+    def measured(self) -> None:
+        """Wait until all that was learned from is measured."""
+        self.worker.wait()
+
     def _row(self) -> None:
         assert self.learner is not None
         assert self.progress is not None
-        self.worker.wait()
+        self.measured()
         if not self.progress.weight:  # no label so far, so there is nothing to show
             return
         where = self.pass_number + 1, self.settings.passes

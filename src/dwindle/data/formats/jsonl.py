@@ -6,7 +6,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -29,6 +29,8 @@ from dwindle.data.text.lines import blocks_of, parsed_blocks, searched
 from dwindle.features.arrow import not_finite, single
 from dwindle.features.batch import Batch
 
+Raw = Any  # the text of an object, in bytes, or what was loaded from it
+Cells = Callable[[Raw], tuple[dict[str, Any], str]]
 KNOWN = frozenset({"label", "weight", "tag", "features"})
 TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # from here on, single precision rounds to infinity
 SAMPLE = '{"label": 1, "features": {"price": 3.5, "color": "red"}}'
@@ -46,7 +48,7 @@ def batches(source: Opened, options: ReadOptions, kinds: ColumnKinds) -> Iterato
     if first is None:
         return iter(())
     every = chain([first], found)
-    if _is_flat(first):
+    if is_flat(raw for _, raw in _lines(first)):
         lines = FlatLines(source.name, options, kinds)
         read = (_read(block, lines, _flat) for block in every)
         return prefetch(read) if options.ahead else read
@@ -59,11 +61,11 @@ def batches(source: Opened, options: ReadOptions, kinds: ColumnKinds) -> Iterato
     return prefetch(read) if options.ahead else read
 
 
-def _is_flat(block: Block) -> bool:
+def is_flat(objects: Iterable[Raw]) -> bool:
     """Tell whether the first object that has members is flat."""
-    for _, raw in _lines(block):
+    for raw in objects:
         try:
-            example = _object(raw, FLAT_SAMPLE)
+            example = object_in(raw, FLAT_SAMPLE)
         except Fault:
             continue
         if example:
@@ -71,15 +73,15 @@ def _is_flat(block: Block) -> bool:
     return False
 
 
-def _flat(raw: bytes) -> tuple[dict[str, Any], str]:
+def _flat(raw: Raw) -> tuple[dict[str, Any], str]:
     """Return the cells of a flat line, and its tag: it has none."""
-    example = _object(raw, FLAT_SAMPLE)
+    example = object_in(raw, FLAT_SAMPLE)
     if type(example.get("features")) is dict:
         raise Fault('"features" is an object, but the first line is flat: write all lines alike')
     return example, ""
 
 
-def _flattened(raw: bytes) -> tuple[dict[str, Any], str]:
+def _flattened(raw: Raw) -> tuple[dict[str, Any], str]:
     """Return the cells of a line whose features are columns, and its tag."""
     example = _loaded(raw)
     features: dict[str, Any] = example["features"]
@@ -90,18 +92,33 @@ def _flattened(raw: bytes) -> tuple[dict[str, Any], str]:
     return features, _said(example)[2]
 
 
-def _read(
-    block: Block, lines: FlatLines, cells: Callable[[bytes], tuple[dict[str, Any], str]]
-) -> Parsed:
+def _read(block: Block, lines: FlatLines, cells: Cells) -> Parsed:
     """Parse a block, with a function that returns the cells and the tag of a line."""
+    parsed = _read_objects(_lines(block), block.source, lines, cells)
+    return parsed._replace(end=block.end)
+
+
+def read_objects(
+    objects: Sequence[tuple[int, Raw]], source: str, options: ReadOptions, kinds: ColumnKinds
+) -> Parsed:
+    """Read objects, each with the number of its line, as rows of a table, flat as the first is."""
+    if is_flat(raw for _, raw in objects):
+        return _read_objects(objects, source, FlatLines(source, options, kinds), _flat)
+    roles = replace(options, label_column="label", weight_column="weight")
+    return _read_objects(objects, source, FlatLines(source, roles, kinds), _flattened)
+
+
+def _read_objects(
+    objects: Iterable[tuple[int, Raw]], source: str, lines: FlatLines, cells: Cells
+) -> Parsed:
     rows: list[dict[str, Any]] = []
     tag: dict[int, str] = {}
     bad: list[BadLine] = []
-    for number, raw in _lines(block):
+    for number, raw in objects:
         try:
             row, tag[number] = cells(raw)
         except Fault as fault:
-            bad.append(BadLine(block.source, number, str(fault)))
+            bad.append(BadLine(source, number, str(fault)))
         else:
             rows.append(row)
     line = np.array(list(tag), np.int64)
@@ -109,8 +126,7 @@ def _read(
     return parsed._replace(
         bad=sorted(parsed.bad + bad, key=lambda fault: fault.line),
         tags=[tag[line] for line in parsed.line.tolist()] if any(tag.values()) else parsed.tags,
-        source=block.source,
-        end=block.end,
+        source=source,
     )
 
 
@@ -127,7 +143,7 @@ def _lines(block: Block) -> Iterator[tuple[int, bytes]]:
 def parse(
     block: Block, *, interactions: Interactions = (), ignore: frozenset[str] = frozenset()
 ) -> Parsed:
-    r"""Parse a block of JSON lines.
+    r"""Parse a block of JSON lines, as `parse_objects` does.
 
     A number is a feature, true is 1 and false 0, text is the feature ``name=text`` of value 1, null
     and "" are absent, and an object is a namespace. What ``ignore`` and ``interactions`` name are
@@ -140,6 +156,17 @@ def parse(
     >>> print(parsed.bad[0])
     data.jsonl:2: unknown member "on": write it inside "features"
     """
+    return parse_objects(_lines(block), block.source, interactions=interactions, ignore=ignore)
+
+
+def parse_objects(
+    lines_of_objects: Iterable[tuple[int, Raw]],
+    source: str,
+    *,
+    interactions: Interactions = (),
+    ignore: frozenset[str] = frozenset(),
+) -> Parsed:
+    """Parse objects whose features are objects of their own, each with the number of its line."""
     for names in interactions:
         if len(names) not in {2, 3}:
             raise SettingError(f"an interaction is of 2 or 3 members, got {names!r}")
@@ -150,7 +177,7 @@ def parse(
     importances: list[float] = []
     tags: list[str] = []
     start = [0]
-    for line, raw in _lines(block):
+    for line, raw in lines_of_objects:
         try:
             example = _loaded(raw)
             label, importance, tag = _said(example)
@@ -187,7 +214,7 @@ def parse(
         rows = rows.only(good)
         tags = [tag for tag, is_good in zip(tags, good, strict=True) if is_good]
     parsed = finished(
-        rows.without_zeros(), words, block.source, faults, interactions, tags if any(tags) else None
+        rows.without_zeros(), words, source, faults, interactions, tags if any(tags) else None
     )
     return parsed._replace(label_names=label_names)
 
@@ -197,8 +224,12 @@ def mentions(block: Block, name: str) -> bool:
     return orjson.dumps(name) in block.data.tobytes()
 
 
-def _object(raw: bytes, sample: str) -> dict[str, Any]:
-    """Load the object of a line; ``sample`` is how it could look."""
+def object_in(raw: Raw, sample: str = SAMPLE) -> dict[str, Any]:
+    """Load the object of a line, if it is not loaded yet; ``sample`` is how it could look."""
+    if type(raw) is dict:
+        return raw
+    if not isinstance(raw, bytes):
+        raise Fault(f"expected an object, got {short(raw)}: write one like {sample}")
     try:
         example = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -226,9 +257,9 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
             raise Fault(f"member {short(name)} is there {n} times: write it once")
 
 
-def _loaded(raw: bytes) -> dict[str, Any]:
+def _loaded(raw: Raw) -> dict[str, Any]:
     """Load the object of a line, and check that its features are an object."""
-    example = _object(raw, SAMPLE)
+    example = object_in(raw, SAMPLE)
     if not example.keys() <= KNOWN:
         unknown = ", ".join(f'"{name}"' for name in example if name not in KNOWN)
         raise Fault(f'unknown member {unknown}: write it inside "features"')

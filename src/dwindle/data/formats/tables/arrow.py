@@ -2,11 +2,11 @@
 
 import base64
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.checksums import Summed, Summing, checksums_of
+from dwindle.data.formats.tables.ipc_messages import is_compressed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
 from dwindle.data.formats.tables.validation import Validation
 from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable, index_columns, rows_at_once
@@ -36,7 +37,40 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
     It holds a column for each feature (see `wide`), or lists of features (see `lists.from_arrow`),
     where the names of label and importance are fixed.
     """
-    schema, read = _opened(path)
+    return _read_all(path, Path(path).stat().st_size, *_opened(path), options, kinds)
+
+
+def stream_batches(
+    data: bytes, source: str, options: ReadOptions, kinds: ColumnKinds | None = None
+) -> Iterator[Parsed]:
+    """Read an Arrow stream in memory as `batches` reads one in a file.
+
+    Compressed data is refused: a few bytes of it may say that they are many.
+    """
+    buffer = pa.py_buffer(data)
+    with _naming(source):
+        if any(is_compressed(bytes(each.metadata)) for each in _messages(buffer)):
+            raise DataError(f"{source}: the Arrow stream is compressed: send it as it is")
+        schema, read = _ipc_stream(source, buffer)
+        assert schema.names is not None  # as in `_opened`
+    return _read_all(source, len(data), schema, read, options, kinds)
+
+
+def _messages(buffer: pa.Buffer) -> Iterator[Any]:
+    reader = pa.ipc.MessageReader.open_stream(pa.BufferReader(buffer))
+    with suppress(StopIteration):
+        while True:
+            yield reader.read_next_message()
+
+
+def _read_all(
+    path: str,
+    size: int,
+    schema: pa.Schema,
+    read: Read,
+    options: ReadOptions,
+    kinds: ColumnKinds | None,
+) -> Iterator[Parsed]:
     ids = _counted_ids(schema, options.id_column)
     if ids is not None:
         options = replace(options, id_column=None)
@@ -51,7 +85,7 @@ def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -
     else:
         table = WideTable(schema.names, path, options, kinds, index=index_columns(schema))
         wanted = table.wanted
-    first, size = 1, Path(path).stat().st_size
+    first = 1
     for rows, share in read(wanted, table):
         end = int(share * size)
         step = rows_at_once(rows)
@@ -203,13 +237,14 @@ def _ipc_file(path: str) -> tuple[pa.Schema, Read]:
     return schema, read
 
 
-def _ipc_stream(path: str) -> tuple[pa.Schema, Read]:
-    with _stream(path, None) as (_, reader, _):
+def _ipc_stream(path: str, data: pa.Buffer | None = None) -> tuple[pa.Schema, Read]:
+    """Open the stream in a file, or the one that is given."""
+    with _stream(path, data, None) as (_, reader, _):
         schema = reader.schema
 
     def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
         validation = Validation(path)
-        with _naming(path), _stream(path, _only(wanted, schema)) as (file, reader, summed):
+        with _naming(path), _stream(path, data, _only(wanted, schema)) as (file, reader, summed):
             for batch in reader:
                 yield validation.checked(batch), file.tell() / file.size()
                 summed.check_part()
@@ -225,11 +260,12 @@ def _only(wanted: list[str], schema: pa.Schema) -> pa.ipc.IpcReadOptions:
 
 @contextmanager
 def _stream(
-    path: str, options: pa.ipc.IpcReadOptions | None
+    path: str, data: pa.Buffer | None, options: pa.ipc.IpcReadOptions | None
 ) -> Iterator[tuple[pa.BufferReader, pa.ipc.RecordBatchStreamReader, Summed]]:
     """Open a stream whose first part is as it was written; the others are to be checked."""
-    with pa.memory_map(path) as file:
-        data = file.read_buffer()
+    if data is None:
+        with pa.memory_map(path) as file:
+            data = file.read_buffer()
     parts = checksums_of(np.frombuffer(data, np.uint8), path)
     summed = Summed(memoryview(data), np.empty((0, 2), np.uint64) if parts is None else parts, path)
     summed.check_part()
