@@ -180,6 +180,8 @@ class Online(checkpoint.Reached):
         prediction = np.concatenate(found)
         assert batch.label is not None
         progress.add(batch, prediction, batch.label, batch.importances())
+        while self.next_row <= progress.examples:
+            self.next_row *= 2
         return prediction
 
     @property
