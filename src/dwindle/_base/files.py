@@ -8,7 +8,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile, mkdtemp
 from typing import BinaryIO, cast
 
+from dwindle._base import remote
 from dwindle._base.errors import DataError
+from dwindle._base.remote import RemotePath, is_remote
 from dwindle._base.system import is_locked, locked, set_permissions, sync_folder
 
 PARTIAL = ".dwindle"  # ends the names of files that are not whole yet
@@ -24,7 +26,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     A process that is killed leaves a part of its new file behind: the next one to write to ``path``
     removes it. While it is written, it is locked.
+
+    What ``path`` names by a URL is written to a temporary file and copied there once it is whole.
     """
+    if is_remote(path):
+        with _uploading(os.fspath(path)) as file:
+            yield file
+        return
     target = _followed(path)
     _check_place(target)
     _remove_left_behind(target)
@@ -52,6 +60,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     finally:
         if new != target:
             new.unlink(missing_ok=True)
+
+
+@contextmanager
+def _uploading(url: str) -> Iterator[BinaryIO]:
+    remote.check_place(url)
+    with NamedTemporaryFile(prefix="dwindle-", suffix=PARTIAL) as aside:
+        yield cast("BinaryIO", aside)
+        aside.flush()
+        try:
+            remote.upload(aside.name, url)
+        except OSError as error:
+            raise _unwritable(url, error) from None
 
 
 def _new_file(target: Path, until_moved: ExitStack) -> BinaryIO:
@@ -84,6 +104,9 @@ def _prefix(target: Path) -> str:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path where `replacing` could not write, before any work is done for it."""
+    if is_remote(path):
+        remote.check_place(os.fspath(path))
+        return
     target = _followed(path)
     _check_place(target)
     if _is_device(target):
@@ -96,7 +119,22 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise _unwritable(target, error) from None
 
 
-def written(path: Path, write: Callable[[Path], object]) -> "tuple[Path, UnwritableError | None]":
+Place = Path | RemotePath
+
+
+def place_of(path: str | os.PathLike[str]) -> Place:
+    """Return the path of a file, which may be a URL."""
+    return RemotePath(path) if is_remote(path) else Path(path)
+
+
+def size_of(place: Place) -> int:
+    """Return the bytes of a file."""
+    return place.size() if isinstance(place, RemotePath) else place.stat().st_size
+
+
+def written(
+    path: Place, write: Callable[[Place], object]
+) -> "tuple[Place, UnwritableError | None]":
     """Write a file at ``path`` or, if that fails, in a new temporary folder.
 
     Returns where it is, and why it is not where it should be.
@@ -117,7 +155,7 @@ class UnwritableError(OSError):
     """A file cannot be written; the message names it and says why."""
 
 
-def _unwritable(target: Path, error: OSError) -> UnwritableError:
+def _unwritable(target: str | Path, error: OSError) -> UnwritableError:
     return UnwritableError(f"{target}: cannot be written: {error.strerror or error}")
 
 
@@ -142,5 +180,13 @@ def _is_device(target: Path) -> bool:
 def check_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:
     """Refuse to write to a file that is also read."""
     for path in read:
+        if is_remote(target) or is_remote(path):
+            if os.fspath(target) == os.fspath(path):
+                raise _read_here(target)
+            continue
         if Path(target).is_file() and Path(path).exists() and Path(target).samefile(path):
-            raise DataError(f"{target}: is read here and would be written over: name another file")
+            raise _read_here(target)
+
+
+def _read_here(target: str | os.PathLike[str]) -> DataError:
+    return DataError(f"{target}: is read here and would be written over: name another file")

@@ -14,6 +14,8 @@ import xxhash
 from isal import igzip
 from isal.igzip_lib import IsalError
 
+from dwindle._base.remote import shown
+
 PEEK = 2**16  # bytes in a buffer; larger reads go past it, without a copy
 PACKED = 2**20  # compressed bytes asked for at once: each request takes the interpreter's lock
 
@@ -155,7 +157,7 @@ COMPRESSIONS = (
 
 def split_extension(path: str) -> tuple[str, Compression | None]:
     """Return the extension of a file's format, and its compression: ``a.vw.gz`` is .vw and gzip."""
-    suffixes = Path(path).suffixes
+    suffixes = Path(shown(path)).suffixes
     last = suffixes.pop() if suffixes else ""
     for each in COMPRESSIONS:
         if each.extension == last:

@@ -9,7 +9,9 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from dwindle._base import remote
 from dwindle._base.errors import DataError
+from dwindle._base.remote import is_remote
 from dwindle.data.compression import PEEK, decompressed, first_bytes, split_extension
 from dwindle.data.formats.registry import Format, by_extension, by_first_line, named
 from dwindle.data.options import LONGEST_LINE, ReadOptions
@@ -53,6 +55,8 @@ def sources(paths: Given | Iterable[Given]) -> Sources:
 
 def _files(path: str) -> list[str]:
     """List the files and pipes that a path names."""
+    if is_remote(path):
+        return remote.listed(path)
     if Path(path).is_dir():
         inside = sorted(str(p) for p in Path(path).rglob("*") if p.is_file())
         found = [name for name in inside if not Path(name).name.startswith(".")]
@@ -68,13 +72,18 @@ def _files(path: str) -> list[str]:
 
 def once_only(paths: Iterable[Given]) -> bool:
     """Tell whether some of the data comes from a pipe, which can be read only once."""
-    return any(path == STDIN or not Path(path).is_file() for path in sources(paths))
+    return any(
+        path == STDIN or not (is_remote(path) or Path(path).is_file()) for path in sources(paths)
+    )
 
 
 def size(paths: Iterable[Given]) -> int | None:
     """Add up the bytes of all files; None if there is a pipe among them."""
     files = sources(paths)
-    return None if once_only(files) else sum(Path(path).stat().st_size for path in files)
+    if once_only(files):
+        return None
+    found = [remote.size(p) if is_remote(p) else Path(p).stat().st_size for p in files]
+    return None if None in found else sum(n for n in found if n is not None)
 
 
 def format_by_name(path: str) -> str | None:
@@ -83,7 +92,12 @@ def format_by_name(path: str) -> str | None:
 
 
 def needs_parsing(paths: Iterable[Given], options: ReadOptions) -> bool:
-    """Tell whether some file is text; Parquet and Arrow are read about as fast as a cache."""
+    """Tell whether some file is text, or far away.
+
+    Parquet and Arrow files that are here are read about as fast as a cache.
+    """
+    if any(map(is_remote, sources(paths))):
+        return True
     formats = {options.format or format_by_name(path) for path in sources(paths)}
     return any(name is None or named(name).is_text for name in formats)
 
@@ -98,19 +112,26 @@ class Opened(NamedTuple):
     clock: Callable[[], Arriving] | None = None  # of a pipe that is not compressed
 
 
+def name_of(path: str) -> str:
+    """Return what messages call a file or a pipe."""
+    return "stdin" if path == STDIN else remote.shown(path)
+
+
 @contextmanager
 def opened(path: str) -> Iterator[Opened]:
     """Open a file or a pipe, compressed or not."""
     with ExitStack() as stack:
         raw: Any = sys.stdin.buffer
-        if path != STDIN:
+        if is_remote(path):
+            raw = stack.enter_context(remote.opened(path))
+        elif path != STDIN:
             raw = stack.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
         raw = piped(raw)
         head, clock = first_bytes(raw), arriving(raw)
         whole = _put_back(head, raw, waits=clock is None)
         file = stack.enter_context(closing(decompressed(head, whole)))
         clock = clock if file is whole else None
-        yield Opened(path, "stdin" if path == STDIN else path, file, whole.tell, clock)
+        yield Opened(path, name_of(path), file, whole.tell, clock)
 
 
 def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:

@@ -12,7 +12,7 @@ from dwindle.data.compression import DAMAGED
 from dwindle.data.formats.block import Parsed
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.schema import ColumnKinds
-from dwindle.data.sources import Given, opened, sources, with_format
+from dwindle.data.sources import Given, name_of, opened, sources, with_format
 
 
 def read(
@@ -35,7 +35,7 @@ def read(
             kinds.tell()
             yield parsed._replace(end=end)
         if n_blank:
-            kinds.note(f"{path}: {counted(n_blank, 'blank line')}, skipped")
+            kinds.note(f"{name_of(path)}: {counted(n_blank, 'blank line')}, skipped")
             kinds.tell()
 
 
@@ -45,5 +45,4 @@ def _read_file(path: str, options: ReadOptions, kinds: ColumnKinds) -> Iterator[
             kind, source = with_format(file, options)
             yield from kind.read(source, options, kinds)
     except DAMAGED as error:
-        name = "stdin" if path == "-" else path
-        raise DataError(f"{name}: cannot be read, or is cut short: {error}") from None
+        raise DataError(f"{name_of(path)}: cannot be read, or is cut short: {error}") from None

@@ -21,6 +21,7 @@ from dwindle._base.checks import NONSENSE, mapping, reading_from
 from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
+from dwindle._base.remote import local
 from dwindle.algorithm.schedules import Schedule
 from dwindle.features.arrow import (
     is_text,
@@ -67,9 +68,14 @@ def write(
 
 def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
     """Read the table and the metadata of a file, which must be of one of these kinds."""
+    with local(path) as here:
+        return _read(here, path, *kinds)
+
+
+def _read(here: str, path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
     kind = kinds[0]
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(here, page_checksum_verification=True) as file:
             metadata = (file.schema_arrow.metadata or {}).get(_KEY)
             about = None if metadata is None else json.loads(metadata)
             # Before the digest: a newer format may have another.
@@ -81,7 +87,7 @@ def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str,
         raise DataError(f"{path}: no such file") from None
     except (OSError, *NONSENSE, pa.ArrowException) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        is_other = isinstance(error, pa.ArrowInvalid) and not _begins_as_parquet(path)
+        is_other = isinstance(error, pa.ArrowInvalid) and not _begins_as_parquet(here)
         if kind == "model" and is_other:
             raise DataError(
                 f"{path}: not a model. Commands take the model first, then the data"
@@ -118,7 +124,7 @@ def _checked(table: pa.Table) -> pa.Table:
     return table
 
 
-def _begins_as_parquet(path: str | os.PathLike[str]) -> bool:
+def _begins_as_parquet(path: str) -> bool:
     with Path(path).open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from dwindle._base.checks import real, whole
 from dwindle._base.dispatch import difference
 from dwindle._base.errors import DataError
+from dwindle._base.files import Place
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
@@ -46,12 +46,12 @@ class Reached:
         """Wait until all that was learned from is measured, if another thread measures."""
 
 
-def path_for(model_path: Path) -> Path:
+def path_for(model_path: Place) -> Place:
     """Return where the checkpoint of a run is that writes this model."""
     return model_path.with_name(model_path.name + ".checkpoint")
 
 
-def beside(model_path: Path) -> tuple[Learner | OneVsRest, dict[str, Any]]:
+def beside(model_path: Place) -> tuple[Learner | OneVsRest, dict[str, Any]]:
     """Read the checkpoint beside a model."""
     path = path_for(model_path)
     if not path.exists():
@@ -62,7 +62,7 @@ def beside(model_path: Path) -> tuple[Learner | OneVsRest, dict[str, Any]]:
     return load_checkpoint(path)
 
 
-def check_free(model_path: Path, data: Sequence[str]) -> None:
+def check_free(model_path: Place, data: Sequence[str]) -> None:
     """Refuse to begin a run that would replace the checkpoint of a stopped one on other data."""
     path = path_for(model_path)
     if not path.exists():
@@ -75,7 +75,7 @@ def check_free(model_path: Path, data: Sequence[str]) -> None:
         )
 
 
-def write(run: Reached, path: Path, settings: dict[str, Any]) -> None:
+def write(run: Reached, path: Place, settings: dict[str, Any]) -> None:
     """Write a checkpoint of a run that has learned something."""
     assert run.learner is not None
     save_checkpoint(run.learner, path, metadata_of(run, settings))
@@ -120,7 +120,7 @@ def _texts(value: Any, name: str) -> list[str]:
 _CHECKS = {"bad_lines": _texts, "weight_before": real}
 
 
-def check_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:
+def check_same(path: Place, here: dict[str, Any], there: dict[str, Any]) -> None:
     """Refuse to go on from a checkpoint that was written with other settings."""
     for name in here | there:
         if here.get(name) != there.get(name):

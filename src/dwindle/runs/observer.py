@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dwindle._base.files import Place
 from dwindle._base.notes import warn
 
 if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
@@ -135,6 +135,6 @@ def awaited(items: Iterator[Item], observer: Observer) -> Iterator[Item]:
 class Stopped(Exception):  # noqa: N818  (it is not an error)
     """A run was asked to stop. ``resume_from`` is the file that lets it go on, if there is one."""
 
-    def __init__(self, resume_from: Path | None = None) -> None:
+    def __init__(self, resume_from: Place | None = None) -> None:
         super().__init__("nothing to resume from" if resume_from is None else str(resume_from))
         self.resume_from = resume_from

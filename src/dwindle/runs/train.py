@@ -5,12 +5,19 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from dwindle._base.checks import reading_from
 from dwindle._base.errors import DataError, SettingError, errors_at
-from dwindle._base.files import UnwritableError, check_apart, check_writable, written
+from dwindle._base.files import (
+    Place,
+    UnwritableError,
+    check_apart,
+    check_writable,
+    place_of,
+    size_of,
+    written,
+)
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import is_classification
@@ -67,7 +74,7 @@ def train(
     """
     settings = settings or TrainSettings()
     observer = observer or Observer()
-    target = Path(model_path)
+    target = place_of(model_path)
     earlier = checkpoint.beside(target) if resume else None
     if earlier is not None and given is not None:
         with reading_from(checkpoint.path_for(target)):
@@ -102,7 +109,7 @@ class _Run(checkpoint.Reached):
     def __init__(
         self,
         paths: Sources,
-        model_path: Path,
+        model_path: Place,
         settings: TrainSettings,
         data: Passes,
         observer: Observer,
@@ -187,7 +194,7 @@ class _Run(checkpoint.Reached):
                     self.note(f"{fault}: going on without it")
                 self._saved = (time.monotonic(), done)
 
-    def _stop(self) -> Path | None:
+    def _stop(self) -> Place | None:
         """Write a checkpoint, if anything was learned; return where it is."""
         if self.learner is None:
             return None
@@ -345,7 +352,7 @@ class _Run(checkpoint.Reached):
             seconds_compiling=compiling,
             examples_per_second=rate(progress.examples - self._before, seconds - compiling),
             peak_memory_bytes=peak_memory(),
-            model_bytes=place.stat().st_size,
+            model_bytes=size_of(place),
         )
 
     def _states(self) -> list[dict[str, Any]] | None:
@@ -378,7 +385,7 @@ class _Run(checkpoint.Reached):
         if self.data.holdout is not None and not self.checkpoint.exists():
             self.best_path.unlink(missing_ok=True)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Place) -> None:
         """Write a checkpoint, if anything was learned."""
         if self.progress is None:
             return

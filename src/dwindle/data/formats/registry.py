@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dwindle._base.errors import DataError, SettingError
+from dwindle._base.remote import local
 from dwindle._base.threads import prefetch
 
 if TYPE_CHECKING:
@@ -71,10 +72,15 @@ def _json_lines(
 
 
 def _columnar(source: "Opened", options: "ReadOptions", kinds: "ColumnKinds") -> Iterator["Parsed"]:
-    if source.name != source.path:
+    if source.name == "stdin":
         raise DataError(f"{source.name}: Parquet and Arrow are read from a file, not from a pipe")
     arrow = import_module(f"{_HERE}.tables.arrow")
-    return _located(source, options, arrow.batches(source.path, options, kinds))
+
+    def batches() -> Iterator["Parsed"]:
+        with local(source.path) as path:
+            yield from arrow.batches(path, options, kinds, source.name)
+
+    return _located(source, options, batches())
 
 
 def _located(

@@ -12,7 +12,7 @@ import numpy as np
 import xxhash
 
 from dwindle._base.errors import DataError, SettingError, errors_at
-from dwindle._base.files import check_apart, check_writable
+from dwindle._base.files import check_apart, check_writable, place_of
 from dwindle._base.system import cores
 from dwindle._base.text import counted
 from dwindle.algorithm.losses import Logistic, Squared
@@ -108,14 +108,16 @@ def tune(
     """
     settings, observer = settings or TuneSettings(), observer or Observer()
     settings.check()
-    target = Path(model_path)
+    target = place_of(model_path)
     check_writable(target)
     files = sources(paths)
     check_apart(target, files)
     check_free(target, files.given)
     if once_only(files):
         raise DataError("a pipe can be read only once, and tune reads the data twice: use a file")
-    journal = target.with_name(target.name + ".tuning")
+    # A journal grows by lines, which files behind a URL do not: it is in the working folder then.
+    beside = target if isinstance(target, Path) else Path(target.name)
+    journal = beside.with_name(beside.name + ".tuning")
     try:
         found = _found(files, journal, settings, observer)
         observer.found(found)

@@ -31,13 +31,16 @@ FEW = 1 << 13  # rows of strings by which their kind is decided
 Read = Callable[[list[str], WideTable | None], Iterator[tuple[pa.RecordBatch, float]]]
 
 
-def batches(path: str, options: ReadOptions, kinds: ColumnKinds | None = None) -> Iterator[Parsed]:
+def batches(
+    path: str, options: ReadOptions, kinds: ColumnKinds | None = None, name: str | None = None
+) -> Iterator[Parsed]:
     """Read a Parquet or Arrow file, a batch at a time; rows count from 1.
 
     It holds a column for each feature (see `wide`), or lists of features (see `lists.from_arrow`),
-    where the names of label and importance are fixed.
+    where the names of label and importance are fixed. Messages call the file by its ``name``.
     """
-    return _read_all(path, Path(path).stat().st_size, *_opened(path), options, kinds)
+    source = name or path
+    return _read_all(source, Path(path).stat().st_size, *_opened(path, source), options, kinds)
 
 
 def stream_batches(
@@ -51,7 +54,7 @@ def stream_batches(
     with _naming(source):
         if any(is_compressed(bytes(each.metadata)) for each in _messages(buffer)):
             raise DataError(f"{source}: the Arrow stream is compressed: send it as it is")
-        schema, read = _ipc_stream(source, buffer)
+        schema, read = _ipc_stream(source, source, buffer)
         assert schema.names is not None  # as in `_opened`
     return _read_all(source, len(data), schema, read, options, kinds)
 
@@ -64,7 +67,7 @@ def _messages(buffer: pa.Buffer) -> Iterator[Any]:
 
 
 def _read_all(
-    path: str,
+    source: str,
     size: int,
     schema: pa.Schema,
     read: Read,
@@ -77,13 +80,13 @@ def _read_all(
     if is_list_form(schema):
         if options.interactions or options.dropped:
             raise DataError(
-                f"{path}: lists of features have no columns for interactions or to leave out: "
+                f"{source}: lists of features have no columns for interactions or to leave out: "
                 "say so when converting the data to lists"
             )
         table = None
         wanted = [name for name in schema.names if name in LIST_SCHEMA.names]
     else:
-        table = WideTable(schema.names, path, options, kinds, index=index_columns(schema))
+        table = WideTable(schema.names, source, options, kinds, index=index_columns(schema))
         wanted = table.wanted
     first = 1
     for rows, share in read(wanted, table):
@@ -93,8 +96,8 @@ def _read_all(
             part = rows[begin : begin + step]
             line = np.arange(first, first + part.num_rows)
             first += part.num_rows
-            with _naming(path):
-                parsed = from_arrow(part, path, line) if table is None else table.read(part, line)
+            with _naming(source):
+                parsed = from_arrow(part, source, line) if table is None else table.read(part, line)
             if ids is not None:
                 parsed = parsed._replace(tags=[str(ids[i - 1]) for i in parsed.line.tolist()])
             yield parsed._replace(end=end)
@@ -146,7 +149,7 @@ def _not_unicode(parsed: Parsed) -> str:
     raise AssertionError("every text is Unicode")
 
 
-def _opened(path: str) -> tuple[pa.Schema, Read]:
+def _opened(path: str, name: str) -> tuple[pa.Schema, Read]:
     """Return the schema of a file, and a function that reads the columns of these names."""
     with Path(path).open("rb") as file:
         magic = file.read(8)
@@ -157,35 +160,35 @@ def _opened(path: str) -> tuple[pa.Schema, Read]:
     elif magic[:4] == b"\xff\xff\xff\xff":
         opened = _ipc_stream
     else:
-        raise DataError(f"{path}: expected a Parquet or Arrow file, but it begins with {magic!r}")
-    with _naming(path):
-        schema, read = opened(path)
+        raise DataError(f"{name}: expected a Parquet or Arrow file, but it begins with {magic!r}")
+    with _naming(name):
+        schema, read = opened(path, name)
         assert schema.names is not None  # raises if one is not UTF-8
         return schema, read
 
 
 @contextmanager
-def _naming(path: str) -> Iterator[None]:
+def _naming(name: str) -> Iterator[None]:
     """Name the file in errors that Arrow raises."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+        raise DataError(f"{name}: cannot be read: {error}") from error
 
 
-def _parquet(path: str) -> tuple[pa.Schema, Read]:
+def _parquet(path: str, name: str) -> tuple[pa.Schema, Read]:
     schema = pq.read_schema(path)
-    validation = Validation(path)
+    validation = Validation(name)
 
     def read(wanted: list[str], table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
         strings = [f.name for f in schema if f.name in wanted and is_text(f.type)]
         if table is not None and strings:
-            with _naming(path), pq.ParquetFile(path) as file:
+            with _naming(name), pq.ParquetFile(path) as file:
                 for few in file.iter_batches(FEW, columns=strings):
                     strings = table.categories(validation.checked(few))
                     break
         opened = partial(pq.ParquetFile, page_checksum_verification=True)
-        with _naming(path), opened(path, read_dictionary=strings) as file:
+        with _naming(name), opened(path, read_dictionary=strings) as file:
             done, coded = 0, _dictionaries(file) & set(wanted)
             for batch in file.iter_batches(MOST_ROWS, columns=wanted):
                 done += batch.num_rows
@@ -219,14 +222,14 @@ def _encoded(batch: pa.RecordBatch, names: set[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
-def _ipc_file(path: str) -> tuple[pa.Schema, Read]:
+def _ipc_file(path: str, name: str) -> tuple[pa.Schema, Read]:
     with pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
         schema = reader.schema
 
     def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
-        validation, options = Validation(path), _only(wanted, schema)
+        validation, options = Validation(name), _only(wanted, schema)
         with (
-            _naming(path),
+            _naming(name),
             pa.memory_map(path) as file,
             pa.ipc.open_file(file, options=options) as reader,
         ):
@@ -237,14 +240,17 @@ def _ipc_file(path: str) -> tuple[pa.Schema, Read]:
     return schema, read
 
 
-def _ipc_stream(path: str, data: pa.Buffer | None = None) -> tuple[pa.Schema, Read]:
+def _ipc_stream(path: str, name: str, data: pa.Buffer | None = None) -> tuple[pa.Schema, Read]:
     """Open the stream in a file, or the one that is given."""
-    with _stream(path, data, None) as (_, reader, _):
+    with _stream(path, name, data, None) as (_, reader, _):
         schema = reader.schema
 
     def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
-        validation = Validation(path)
-        with _naming(path), _stream(path, data, _only(wanted, schema)) as (file, reader, summed):
+        validation = Validation(name)
+        with (
+            _naming(name),
+            _stream(path, name, data, _only(wanted, schema)) as (file, reader, summed),
+        ):
             for batch in reader:
                 yield validation.checked(batch), file.tell() / file.size()
                 summed.check_part()
@@ -260,16 +266,16 @@ def _only(wanted: list[str], schema: pa.Schema) -> pa.ipc.IpcReadOptions:
 
 @contextmanager
 def _stream(
-    path: str, data: pa.Buffer | None, options: pa.ipc.IpcReadOptions | None
+    path: str, name: str, data: pa.Buffer | None, options: pa.ipc.IpcReadOptions | None
 ) -> Iterator[tuple[pa.BufferReader, pa.ipc.RecordBatchStreamReader, Summed]]:
     """Open a stream whose first part is as it was written; the others are to be checked."""
     if data is None:
         with pa.memory_map(path) as file:
             data = file.read_buffer()
-    parts = checksums_of(np.frombuffer(data, np.uint8), path)
-    summed = Summed(memoryview(data), np.empty((0, 2), np.uint64) if parts is None else parts, path)
+    parts = checksums_of(np.frombuffer(data, np.uint8), name)
+    summed = Summed(memoryview(data), np.empty((0, 2), np.uint64) if parts is None else parts, name)
     summed.check_part()
     with pa.BufferReader(data) as file, pa.ipc.open_stream(file, options=options) as reader:
         if parts is None and _IS_SUMMED.items() <= (reader.schema.metadata or {}).items():
-            raise DataError(f"{path}: is cut short: its checksums are missing: make it again")
+            raise DataError(f"{name}: is cut short: its checksums are missing: make it again")
         yield file, reader, summed

@@ -1,0 +1,370 @@
+"""Files behind a URL: real servers on this machine, one of which cuts connections."""
+
+import io
+import os
+import re
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dwindle
+from dwindle import DataError, SettingError, TrainSettings
+from dwindle._base import remote
+from dwindle.data.sources import sources
+from helpers.commands import dwindle as command
+from helpers.compression import COMPRESSED
+
+TEXT = "".join(f"{i % 2} |a x{i % 7} |b y:{i % 5}\n" for i in range(4000))
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Python's own server, which knows no ranges."""
+
+    asked: list[str]
+
+    def log_message(self, *_):
+        pass
+
+
+class Ranged(Quiet):
+    """A server that knows ranges, and ends each answer after so many bytes."""
+
+    most = 20_000
+    failures = 0
+
+    def do_GET(self):
+        cls = type(self)
+        path = self.translate_path(self.path)
+        if not Path(path).is_file():
+            self.send_error(403 if "secret" in path else 404)
+            return
+        if cls.failures:
+            cls.failures -= 1
+            self.send_error(503)
+            return
+        content = Path(path).read_bytes()
+        wanted = re.match(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        first = int(wanted[1]) if wanted else 0
+        cls.asked.append(first)
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Length", str(len(content) - first))
+        self.send_header("ETag", cls.tag(content))
+        self.end_headers()
+        self.wfile.write(content[first : first + cls.most])  # and closes, whatever is left
+
+    @staticmethod
+    def tag(content):
+        return f'"{hash(content)}"'
+
+
+class Forgetful(Quiet):
+    """A server that knows no ranges, and cuts the first answers, each a little later."""
+
+    def do_GET(self):
+        type(self).asked.append(self.headers.get("Range"))
+        content = Path(self.translate_path(self.path)).read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: 20_000 * len(type(self).asked)])
+
+
+@pytest.fixture
+def served(tmp_path):
+    """Start a server of a folder; returns its address and class."""
+    running = []
+
+    def start(kind):
+        handler = type("Handler", (kind,), {"asked": [], "directory": None})
+        server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), lambda *given: handler(*given, directory=str(tmp_path))
+        )
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        running.append(server)
+        return f"http://127.0.0.1:{server.server_port}", handler
+
+    yield start
+    for server in running:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch):
+    monkeypatch.setattr(remote, "PAUSE", 0.001)
+
+
+def weights(path):
+    return dwindle.Model.load(path).weights()
+
+
+@pytest.mark.parametrize("kind", [Quiet, Ranged])
+@pytest.mark.parametrize("extension", ["", ".gz", ".zst"])
+def test_data_over_http_is_learned_as_the_file_is(tmp_path, served, kind, extension):
+    (tmp_path / "d.vw").write_text(TEXT)
+    if extension:
+        (tmp_path / f"d.vw{extension}").write_bytes(COMPRESSED[extension](TEXT.encode()))
+    address, handler = served(kind)
+    command("train", tmp_path / "d.vw", "--dense", "-q", "-m", tmp_path / "here.parquet")
+    url = f"{address}/d.vw{extension}?signature=secret"
+    done = command("train", url, "--dense", "-m", tmp_path / "there.parquet", text=True)
+    assert weights(tmp_path / "here.parquet") == weights(tmp_path / "there.parquet")
+    assert "secret" not in done.stderr
+    if kind is Ranged and not extension:
+        assert handler.asked[:3] == [0, 20_000, 40_000]
+
+
+@pytest.mark.parametrize("kind", [Quiet, Ranged])
+def test_tables_and_models_over_http_are_those_of_the_file(tmp_path, served, kind):
+    rows = pa.table({"label": [0, 1] * 500, "x": [float(i % 13) for i in range(1000)]})
+    pq.write_table(rows, tmp_path / "d.parquet")
+    command("train", tmp_path / "d.parquet", "--dense", "-q", "-m", tmp_path / "m.parquet")
+    address, handler = served(kind)
+    handler.most = 1000
+    command("train", f"{address}/d.parquet", "--dense", "-q", "-m", tmp_path / "n.parquet")
+    assert weights(tmp_path / "m.parquet") == weights(tmp_path / "n.parquet")
+    here = command("predict", tmp_path / "m.parquet", tmp_path / "d.parquet")
+    there = command("predict", f"{address}/m.parquet", f"{address}/d.parquet")
+    assert here.stdout == there.stdout
+
+
+def test_an_error_names_the_url_and_the_line(tmp_path, served):
+    (tmp_path / "d.vw").write_text("1 |a x\n1 |a x:what:now\n")
+    (tmp_path / "d.csv").write_text("label,x\n1,2\n0,3,4\n")
+    (tmp_path / "d.parquet").write_bytes(b"PAR1 but no more")
+    address, _ = served(Ranged)
+    for name, told in (("d.vw", ":2: "), ("d.csv", ":3: "), ("d.parquet", ": cannot be read")):
+        done = command("train", f"{address}/{name}", "-m", tmp_path / "m", check=False, text=True)
+        assert done.returncode == 1
+        assert f"{address}/{name}{told}" in done.stderr.splitlines()[-1]
+
+
+def test_what_is_not_there_or_forbidden_is_said_in_one_line(tmp_path, served):
+    address, _ = served(Ranged)
+    for name, told in (("no.vw", "no such file"), ("secret.vw", "access is denied")):
+        done = command("train", f"{address}/{name}", "-m", tmp_path / "m", check=False, text=True)
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1] == f"dwindle: {address}/{name}: {told}" + (
+            ": 403 Forbidden" if "secret" in name else ""
+        )
+    done = command("inspect", f"{address}/no.parquet", check=False, text=True)
+    assert (done.returncode, done.stderr) == (1, f"dwindle: {address}/no.parquet: no such file\n")
+
+
+def test_a_server_that_is_busy_is_asked_again_and_one_that_stays_so_is_given_up(tmp_path, served):
+    (tmp_path / "d.vw").write_text(TEXT)
+    address, handler = served(Ranged)
+    handler.failures, handler.most = 0, 10**9
+    with remote.opened(f"{address}/d.vw") as file:
+        assert len(file.read()) == len(TEXT)
+    handler.most = 1000
+    with remote.opened(f"{address}/d.vw") as file:
+        assert file.read(500) == TEXT[:500].encode()
+        handler.failures = 3
+        assert len(file.read()) == len(TEXT) - 500
+    with remote.opened(f"{address}/d.vw") as file:
+        file.read(500)
+        handler.failures = 10**6
+        with pytest.raises(OSError, match="the connection was cut 5 times: 503"):
+            file.read()
+
+
+def test_a_server_without_ranges_is_read_again_up_to_where_it_was_cut(tmp_path, served):
+    (tmp_path / "d.vw").write_text(TEXT)
+    address, handler = served(Forgetful)
+    with remote.opened(f"{address}/d.vw") as file:
+        assert file.read() == TEXT.encode()
+    assert handler.asked[:3] == [None, "bytes=20000-", "bytes=40000-"]
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, served):
+    (tmp_path / "d.vw").write_text(TEXT)
+    address, handler = served(Ranged)
+    with remote.opened(f"{address}/d.vw") as file:
+        file.read(100)
+        (tmp_path / "d.vw").write_text(TEXT[::-1])
+        with pytest.raises(DataError, match="changed while it was read"):
+            file.read()
+    assert handler.asked[1] == handler.most
+
+
+def test_nothing_is_written_over_http(served, tmp_path):
+    address, _ = served(Quiet)
+    (tmp_path / "d.vw").write_text(TEXT)
+    done = command("train", tmp_path / "d.vw", "-m", f"{address}/m", check=False, text=True)
+    assert done.returncode == 2
+    assert "files are read over HTTP, not written" in done.stderr
+
+
+# S3
+
+
+@pytest.fixture(scope="module")
+def s3():
+    """A bucket on a server of moto."""
+    s3fs = pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    given = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "who",
+        "AWS_SECRET_ACCESS_KEY": "what",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    files = s3fs.S3FileSystem()
+    files.mkdir("bucket")
+    yield files
+    s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+    for name, value in before.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
+
+
+@pytest.mark.slow
+def test_a_run_from_s3_to_s3_is_that_of_the_files_and_goes_on_from_there(tmp_path, s3):
+    (tmp_path / "d.vw").write_text(TEXT)
+    half = TEXT.index("\n", len(TEXT) // 2) + 1
+    s3.pipe_file("bucket/days/1.vw", TEXT[:half].encode())
+    s3.pipe_file("bucket/days/2.vw.gz", COMPRESSED[".gz"](TEXT[half:].encode()))
+    s3.pipe_file("bucket/days/.hidden", b"no")
+    words = ("--gravity", "1e-3", "--passes", "2", "-q", "--save-state")
+    command("train", tmp_path / "d.vw", *words, "-m", tmp_path / "m.parquet")
+    for source in ("s3://bucket/days", "s3://bucket/days/*.vw*"):
+        command("train", source, *words, "-m", "s3://bucket/models/m.parquet")
+        assert weights("s3://bucket/models/m.parquet") == weights(tmp_path / "m.parquet")
+    more = ("--start-from", "s3://bucket/models/m.parquet", "-q", "-m")
+    command("train", "s3://bucket/days/1.vw", *more, "s3://bucket/models/n.parquet")
+    command(
+        "train",
+        "s3://bucket/days/1.vw",
+        "--start-from",
+        tmp_path / "m.parquet",
+        "-q",
+        "-m",
+        tmp_path / "n.parquet",
+    )
+    assert weights("s3://bucket/models/n.parquet") == weights(tmp_path / "n.parquet")
+    there = command(
+        "predict",
+        "s3://bucket/models/n.parquet",
+        "s3://bucket/days/1.vw",
+        "-o",
+        "s3://bucket/p.txt",
+    )
+    here = command("predict", tmp_path / "n.parquet", "s3://bucket/days/1.vw")
+    assert there.stdout == b""
+    assert s3.cat_file("bucket/p.txt") == here.stdout
+    assert sorted(s3.find("bucket/models")) == [
+        "bucket/models/m.parquet",
+        "bucket/models/n.parquet",
+    ]
+
+
+@pytest.mark.slow
+def test_a_stopped_run_goes_on_from_its_checkpoint_in_s3(tmp_path, s3):
+    s3.pipe_file("bucket/d.vw", TEXT.encode())
+
+    class Impatient(dwindle.Observer):
+        def should_stop(self):
+            return True
+
+    settings = TrainSettings(gravity=1e-3, passes=3)
+    dwindle.train(["s3://bucket/d.vw"], tmp_path / "whole.parquet", settings)
+    with pytest.raises(dwindle.Stopped) as stopped:
+        dwindle.train(
+            ["s3://bucket/d.vw"], "s3://bucket/stopped.parquet", settings, observer=Impatient()
+        )
+    assert str(stopped.value) == "s3://bucket/stopped.parquet.checkpoint"
+    assert s3.exists("bucket/stopped.parquet.checkpoint")
+    assert not s3.exists("bucket/stopped.parquet")
+    dwindle.train(["s3://bucket/d.vw"], "s3://bucket/stopped.parquet", settings, resume=True)
+    assert weights("s3://bucket/stopped.parquet") == weights(tmp_path / "whole.parquet")
+    assert not s3.exists("bucket/stopped.parquet.checkpoint")
+
+
+def test_what_is_wrong_in_s3_is_said_in_one_line(tmp_path, s3):
+    (tmp_path / "d.vw").write_text(TEXT)
+    s3.pipe_file("bucket/bad.vw", b"1 |a x\n1 |a x:what:now\n")
+    for words, told in (
+        (("train", "s3://bucket/none.vw", "-m", "m"), "s3://bucket/none.vw: no such file"),
+        (
+            ("train", "s3://bucket/none*.vw", "-m", "m"),
+            "s3://bucket/none*.vw: no such file or folder",
+        ),
+        (("train", "s3://bucket/bad.vw", "-m", "m"), "s3://bucket/bad.vw:2: "),
+        (("inspect", "s3://bucket/none.parquet"), "s3://bucket/none.parquet: no such file"),
+        (("inspect", "s3://bucket/bad.vw"), "s3://bucket/bad.vw: not a model"),
+        (
+            ("train", tmp_path / "d.vw", "-m", "s3://nowhere/m"),
+            "s3://nowhere/m: there is no bucket nowhere",
+        ),
+        (
+            ("convert", "s3://bucket/bad.vw", "s3://bucket/bad.vw", "--to", "vw"),
+            "is read here and would be written over",
+        ),
+    ):
+        done = command(*words, cwd=tmp_path, check=False, text=True)
+        assert done.returncode == 1, done.stderr
+        assert told in done.stderr.splitlines()[-1]
+
+
+def test_a_model_that_fails_on_the_way_leaves_the_earlier_one_and_is_kept_here(
+    tmp_path, s3, monkeypatch
+):
+    (tmp_path / "d.vw").write_text(TEXT)
+    command("train", tmp_path / "d.vw", "--dense", "-q", "-m", "s3://bucket/kept.parquet")
+    before = s3.cat_file("bucket/kept.parquet")
+
+    def refuse(*_given, **_named):
+        raise ConnectionResetError("gone")
+
+    monkeypatch.setattr(remote.filesystem("s3://bucket/kept.parquet")[0], "put_file", refuse)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    done = command(
+        "train",
+        tmp_path / "d.vw",
+        "--gravity",
+        "1e-2",
+        "-m",
+        "s3://bucket/kept.parquet",
+        check=False,
+        text=True,
+    )
+    assert s3.cat_file("bucket/kept.parquet") == before
+    assert "s3://bucket/kept.parquet: cannot be written: tried 5 times: gone" in done.stderr
+    assert list(tmp_path.glob("dwindle-*/kept.parquet"))
+
+
+def test_schemes_are_those_of_fsspec_and_another_is_refused(tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    files = fsspec.filesystem("memory")
+    files.pipe_file("/folder/d.vw", TEXT.encode())
+    assert sources("memory://folder") == ("memory:///folder/d.vw",)
+    command("train", "memory://folder/d.vw", "--dense", "-q", "-m", tmp_path / "m.parquet")
+    with pytest.raises(SettingError, match="there are no files at gopher://"):
+        sources("gopher://host/d.vw")
+    for scheme in ("gs", "hf"):
+        try:
+            found = fsspec.get_filesystem_class(scheme)
+        except ImportError:
+            with pytest.raises(SettingError, match='pip install "dwindle\\[remote\\]"'):
+                remote.filesystem(f"{scheme}://bucket/d.vw")
+        else:
+            assert scheme in (
+                found.protocol if isinstance(found.protocol, tuple) else (found.protocol,)
+            )
+
+
+def test_a_stream_without_length_ends_where_it_ends():
+    stream = remote.Resumed("x", lambda done: (io.BytesIO(b"abc"[done:]), None, None))
+    assert stream.read() == b"abc"
