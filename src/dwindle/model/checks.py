@@ -59,7 +59,8 @@ def _check_metadata(metadata: Mapping[str, Any], n_models: int) -> None:
         check_moments(metadata["label_moments"], 3)
     mapping(metadata.get("reading", {}), "reading")
     for label, sign in mapping(metadata.get("labels", {}), "labels").items():
-        float(label)
+        if "classes" not in metadata:  # else they are text, or many
+            float(label)
         real(sign, "the sign of a label")
     classes = metadata.get("classes")
     if classes is not None and not (
