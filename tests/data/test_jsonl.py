@@ -126,7 +126,7 @@ def test_more_products_than_fit_are_a_bad_line():
     members = ", ".join(f'"{i}": 1' for i in range(6000))
     parsed = parse(f'{{"features": {{"f": {{{members}}}}}}}', interactions=(("f", "f"),))
     assert [fault.message for fault in parsed.bad] == [
-        "the interactions make more than 16777216 products of this row: leave one of them out, or split the row"
+        "the interactions make more than 2097152 products of this row: leave one of them out, or split the row"
     ]
 
 

@@ -130,7 +130,7 @@ def test_a_product_that_is_too_large_is_refused_by_the_name_of_its_interaction()
 def test_a_line_that_would_make_too_many_products_is_refused():
     data = b"1 |f" + b" a" * 6000 + b"\n"
     message = (
-        "the interactions make more than 16777216 products of this line: "
+        "the interactions make more than 2097152 products of this line: "
         "leave one of them out, or split the line"
     )
     check(data, interactions=(("f", "f"),))

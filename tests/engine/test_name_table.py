@@ -10,7 +10,8 @@ import pytest
 
 from dwindle import FTRL, Adaptive, Batch, Learner, Logistic, Truncation
 from dwindle.engine.cardinality import DistinctCounter
-from dwindle.engine.name_table import FEW, SLACK
+from dwindle.engine.name_table import FEW, SLACK, NameTable
+from dwindle.engine.short_names import LONGEST
 from dwindle.features.names import Text
 
 
@@ -118,3 +119,42 @@ def test_a_forked_process_knows_the_names_and_learns_on():
     here = str(Path(__file__).parents[1])
     run = [sys.executable, "-W", "ignore", "-c", code]
     assert subprocess.run(run, cwd=here, timeout=120, check=False).returncode == 0
+
+
+def test_long_names_are_cut_short_once_all_take_too_much():
+    table, keys = NameTable(most=10_000), np.arange(2**60, 2**60 + 300, dtype=np.uint64)
+    names = [f"n{k}_" + "ü" * (40 if k % 2 else 3) for k in range(300)]
+    for begin in range(0, 300, 10):
+        part = slice(begin, begin + 10)
+        table.enter(keys[part], names[part], np.arange(10))
+    found = list(table.of(keys))
+    short = [
+        name[:12] + "…" + f"{key:016x}" for key, name in zip(keys.tolist(), names, strict=True)
+    ]
+    for got, name, cut in zip(found, names, short, strict=True):
+        if len(name.encode()) <= LONGEST:
+            assert got == name
+        else:
+            assert got.startswith(name[:8])
+            assert got.endswith(cut[-17:])
+            assert len(got.encode()) <= LONGEST
+    assert table.shortens
+    free = NameTable()
+    free.enter(keys, names, np.arange(300))
+    assert list(free.of(keys)) == names
+
+
+def test_a_budget_of_features_bounds_the_bytes_of_names_and_no_weight_depends_on_it(monkeypatch):
+    monkeypatch.setattr("dwindle.engine.table.LEAST", 1000)
+    rows = [{f"{i % 20}_{'x' * 500}": 1.0, f"{i % 7}": 2.0} for i in range(100)]
+    learners = [Learner(max_live=60), Learner()]
+    for learner in learners:
+        for begin in range(0, 100, 10):
+            labels = [1 if i % 3 else -1 for i in range(10)]
+            learner.learn(Batch.from_dicts(rows[begin : begin + 10], labels))
+    bounded, free = (sorted(each.weights().items()) for each in learners)
+    assert [weight for _, weight in bounded] == [weight for _, weight in free]
+    assert max(len(name) for name, _ in bounded) <= LONGEST < max(len(name) for name, _ in free)
+    again = Learner.from_state(learners[0].state())
+    assert again.table.names.shortens
+    assert again.weights() == learners[0].weights()

@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 
 LARGEST = 2**64 - 2
-MOST_PRODUCTS = 2**24
+MOST_PRODUCTS = 2**21
 NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 ENDLESS = {b"inf", b"infinity", b"nan"}
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dwindle.data.formats.block import BadLine, Parsed, spelled_label
-from dwindle.features.batch import Batch
+from dwindle.data.formats.block import Parsed, joined
 
 ROWS = 2**14  # examples that are put in order at a time: all at once would be a second copy
 
@@ -19,16 +18,17 @@ def shuffled(parsed: Iterator[Parsed], window: int, seed: Sequence[int]) -> Iter
     number, begin = 0, 0
     for items in _windows(parsed, window):
         end = items[-1].end
-        joined = _joined(items)
-        n = joined.batch.n_examples
+        whole = joined(items)
+        n = whole.batch.n_examples
         order = np.random.default_rng([*seed, number]).permutation(n)
         for i in range(0, max(n, 1), ROWS):
             some = order[i : i + ROWS]
-            yield joined._replace(
-                batch=joined.batch.take(some),
-                line=joined.line[some],
-                bad=joined.bad if i == 0 else [],
-                sources=None if joined.sources is None else joined.sources[some],
+            yield whole._replace(
+                batch=whole.batch.take(some),
+                line=whole.line[some],
+                tags=None,
+                bad=whole.bad if i == 0 else [],
+                sources=None if whole.sources is None else whole.sources[some],
                 end=end if i + ROWS >= n else begin + (end - begin) * (i + ROWS) // n,
             )
         number, begin = number + 1, end
@@ -50,36 +50,3 @@ def _windows(parsed: Iterator[Parsed], window: int) -> Iterator[list[Parsed]]:
             room -= rest.batch.n_examples
     if items:
         yield items
-
-
-def _joined(items: Sequence[Parsed]) -> Parsed:
-    """Make one of several, with one numbering of the labels that are text."""
-    names: dict[str, int] = {}
-    are_text = any(item.label_names is not None for item in items)
-    batches = [_renumbered(item, names) if are_text else item.batch for item in items]
-    bad: list[BadLine] = [line for item in items for line in item.bad]
-    sources = np.repeat(
-        np.array([item.source for item in items], object), [len(item.line) for item in items]
-    )
-    return items[0]._replace(
-        batch=Batch.joined(batches),
-        line=np.concatenate([item.line for item in items]),
-        bad=bad,
-        tags=None,
-        sources=sources if len({item.source for item in items}) > 1 else None,
-        label_names=[*names] if are_text else None,
-    )
-
-
-def _renumbered(item: Parsed, names: dict[str, int]) -> Batch:
-    """Number the labels by their place in ``names``, to which new ones are added."""
-    label = item.batch.label
-    if label is None:
-        return item.batch
-    if item.label_names is None:
-        distinct, code = np.unique(label, return_inverse=True)
-        own = [*map(spelled_label, distinct.tolist())]
-    else:
-        code, own = label.astype(np.int64), list(item.label_names)
-    place = np.array([names.setdefault(name, len(names)) for name in own] or [0], np.float32)
-    return item.batch._replace(label=place[code])

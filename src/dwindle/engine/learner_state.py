@@ -158,7 +158,9 @@ def state_of(
     """
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)
-    return {
+    names = table.names.of(key)
+    shortens = {"shortens_names": True} if table.names.shortens else {}
+    return shortens | {
         "intercept": {name: json_number(field[0]) for name, field in fields_of(bias).items()},
         "clock": clock.state,
         "label_moments": label_scale.moments.tolist(),
@@ -167,7 +169,7 @@ def state_of(
         "last_cut": list(table.last_eviction),
         "seen": table.seen.packed(),
         "cells": {"id": key} | fields_of(full),
-        "names": table.names.of(key),
+        "names": names,
     }
 
 
@@ -194,6 +196,7 @@ def restore(
     table.peak, table.seen = state["peak"], DistinctCounter.unpacked(state["seen"])
     table.last_eviction = Eviction(*state.get("last_cut", ()))
     table.names.enter(key, state["names"], np.arange(len(key)))
+    table.names.shortens = flag(state.get("shortens_names", False), "shortens_names")
     for name, field in fields_of(bias).items():
         field[:] = checked_column([float(intercept[name])], field, f"{name} of the intercept")
     clock.set(**time)

@@ -1,5 +1,6 @@
 """The names of live features; those of other features are forgotten."""
 
+import math
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.interrupts import Held
 from dwindle._base.threads import Worker
+from dwindle.engine.short_names import shortened
 from dwindle.engine.table_kernels import GOLDEN, LAST_SIX, ONE, SIX, BloomFilter, home_shift
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
@@ -59,9 +61,12 @@ class NameTable:
     Names are read late, and by a thread of their own: where many features die young, most names
     are never needed, and learning does not wait for the others. A sweep reads the names of earlier
     batches; without one, a batch waits for its names to be read until `BATCHES` others followed.
+
+    Beyond ``most`` bytes, long names are `shortened`, from then on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = math.inf) -> None:
+        self.most, self.shortens = most, False
         self._key = _Growing(np.uint64)
         self._size = _Growing(np.uint32)
         self._text = _Growing(np.uint8)
@@ -161,8 +166,16 @@ class NameTable:
         if not kept.all():
             text = text[np.repeat(kept, size)]
             key, size = key[kept], size[kept]
+        if self.shortens:
+            size, text = shortened(key, size, text)
         for all_of, more in ((self._key, key), (self._size, size), (self._text, text)):
             all_of.append(more)
+        if len(self._text.filled) > self.most and not self.shortens:
+            self.shortens = True
+            size, text = shortened(self._key.filled, self._size.filled, self._text.filled)
+            self._size, self._text = _Growing(np.uint32), _Growing(np.uint8)
+            self._size.append(size)
+            self._text.append(text)
 
     def of(self, keys: NDArray[np.uint64]) -> Text:
         """Return the name of each key."""

@@ -1,5 +1,6 @@
 """The table of live features: a hash table of cells that forgets features whose weight is zero."""
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from dwindle.engine import table_kernels
 from dwindle.engine.budget import KEPT, Eviction, least_worth
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.name_table import NameTable
+from dwindle.engine.short_names import LEAST, SHARE
 from dwindle.features.batch import Batch
 
 SMALLEST = 1024  # cells of a new table
@@ -57,7 +59,8 @@ class Table:
         self.update = update
         self.clock = clock
         self._set_cells(empty_cells(update, SMALLEST))
-        self.names = NameTable()
+        bytes_of_names = math.inf if max_live is None else max(SHARE * max_live, LEAST)
+        self.names = NameTable(bytes_of_names)
         self.seen = DistinctCounter()  # of all features that ever entered
         self.counts = np.zeros(2, np.int64)  # `used` and `peak`, where kernels can change them
 

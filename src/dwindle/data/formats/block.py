@@ -115,3 +115,38 @@ class Parsed(NamedTuple):
         if self.bad and not skip_bad:
             raise DataError(str(self.bad[0]))
         return len(self.bad)
+
+
+def joined(items: Sequence[Parsed]) -> Parsed:
+    """Make one of several, in order, with one numbering of the labels that are text."""
+    if len(items) == 1:
+        return items[0]
+    names: dict[str, int] = {}
+    are_text = any(item.label_names is not None for item in items)
+    batches = [_renumbered(item, names) if are_text else item.batch for item in items]
+    have_tags = all(item.tags is not None for item in items)
+    sources = np.repeat(
+        np.array([item.source for item in items], object), [len(item.line) for item in items]
+    )
+    return items[0]._replace(
+        batch=Batch.joined(batches),
+        line=np.concatenate([item.line for item in items]),
+        bad=[line for item in items for line in item.bad],
+        tags=[tag for item in items for tag in item.tags or ()] if have_tags else None,
+        sources=sources if len({item.source for item in items}) > 1 else None,
+        label_names=[*names] if are_text else None,
+    )
+
+
+def _renumbered(item: Parsed, names: dict[str, int]) -> Batch:
+    """Number the labels by their place in ``names``, to which new ones are added."""
+    label = item.batch.label
+    if label is None:
+        return item.batch
+    if item.label_names is None:
+        distinct, code = np.unique(label, return_inverse=True)
+        own = [*map(spelled_label, distinct.tolist())]
+    else:
+        code, own = label.astype(np.int64), list(item.label_names)
+    place = np.array([names.setdefault(name, len(names)) for name in own] or [0], np.float32)
+    return item.batch._replace(label=place[code])

@@ -57,13 +57,13 @@ def batches(
                 part = part.filter(pa.array(~blank[here]))
             faults: dict[int, str] = {}
             typed = [cells.typed(part.column(c), c, faults) for c in wide.wanted]
-            parsed = wide.read(
-                pa.RecordBatch.from_arrays(typed, wide.wanted), line[here][~blank[here]], faults
-            )
             last = line[here][-1] if begin + MOST_ROWS < table.num_rows else np.inf
             due = [fault for fault in bad if fault.line <= last]
             bad = bad[len(due) :]
-            yield parsed._replace(bad=sorted(parsed.bad + due, key=lambda fault: fault.line))
+            given = pa.RecordBatch.from_arrays(typed, wide.wanted)
+            for parsed in wide.parts(given, line[here][~blank[here]], faults):
+                yield parsed._replace(bad=sorted(parsed.bad + due, key=lambda fault: fault.line))
+                due = []
     if bad := rows.rest():
         nothing = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(wide.wanted), wide.wanted)
         yield wide.read(nothing)._replace(bad=bad)

@@ -1,12 +1,39 @@
 """Products of features (interactions), for kernels."""
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from numba import float64
 
 from dwindle.features.xxh64 import mix
 from dwindle.jit.compile import helper, inlined
+
+Item = TypeVar("Item")
+
+
+# Of the features of one line, and of a batch of several: they take 80 MB.
+MOST_PRODUCTS = 1 << 21
+
+
+class Crowded(Exception):  # noqa: N818  (it is not an error)
+    """Several lines have too many products for one batch: read them in so many parts."""
+
+    def __init__(self, n_products: float) -> None:
+        super().__init__(f"{n_products:,.0f} products")
+        self.parts = 1 + int(n_products // MOST_PRODUCTS)
+
+
+def in_parts(read: Callable[[int, int], Item], first: int, last: int) -> Iterator[Item]:
+    """Yield ``read(first, last)``, in as many parts as it has to be where that is `Crowded`."""
+    try:
+        found = read(first, last)
+    except Crowded as crowded:
+        step = max(1, (last - first) // crowded.parts)
+        for begin in range(first, last, step):
+            yield from in_parts(read, begin, min(begin + step, last))
+    else:
+        yield found
 
 
 @helper

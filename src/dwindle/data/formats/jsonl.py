@@ -17,7 +17,8 @@ import orjson
 
 from dwindle._base.errors import SettingError
 from dwindle._base.threads import prefetch
-from dwindle.data.formats.block import BadLine, Block, Parsed, are_words, coded_labels
+from dwindle.data.formats.block import BadLine, Block, Parsed, are_words, coded_labels, joined
+from dwindle.data.formats.interactions import in_parts
 from dwindle.data.formats.json_columns import FlatLines, not_a_number
 from dwindle.data.formats.tables.objects import Fault, ObjectReader, short, too_large
 from dwindle.data.formats.tables.vocabulary import Interactions, WordRows, finished
@@ -50,14 +51,14 @@ def batches(source: Opened, options: ReadOptions, kinds: ColumnKinds) -> Iterato
     every = chain([first], found)
     if is_flat(raw for _, raw in _lines(first)):
         lines = FlatLines(source.name, options, kinds)
-        read = (_read(block, lines, _flat) for block in every)
+        read = (parsed for block in every for parsed in _read(block, lines, _flat))
         return prefetch(read) if options.ahead else read
     if kinds.remembered is None and set(options.columns.values()) <= {Kind.DROP}:
         part = partial(parse, interactions=options.interactions, ignore=options.dropped)
         return parsed_blocks(part, searched(every, mentions, kinds), options)
     roles = replace(options, label_column="label", weight_column="weight")
     lines = FlatLines(source.name, roles, kinds)
-    read = (_read(block, lines, _flattened) for block in every)
+    read = (parsed for block in every for parsed in _read(block, lines, _flattened))
     return prefetch(read) if options.ahead else read
 
 
@@ -92,10 +93,10 @@ def _flattened(raw: Raw) -> tuple[dict[str, Any], str]:
     return features, _said(example)[2]
 
 
-def _read(block: Block, lines: FlatLines, cells: Cells) -> Parsed:
+def _read(block: Block, lines: FlatLines, cells: Cells) -> Iterator[Parsed]:
     """Parse a block, with a function that returns the cells and the tag of a line."""
-    parsed = _read_objects(_lines(block), block.source, lines, cells)
-    return parsed._replace(end=block.end)
+    for parsed in _read_objects(_lines(block), block.source, lines, cells):
+        yield parsed._replace(end=block.end)
 
 
 def read_objects(
@@ -103,14 +104,16 @@ def read_objects(
 ) -> Parsed:
     """Read objects, each with the number of its line, as rows of a table, flat as the first is."""
     if is_flat(raw for _, raw in objects):
-        return _read_objects(objects, source, FlatLines(source, options, kinds), _flat)
-    roles = replace(options, label_column="label", weight_column="weight")
-    return _read_objects(objects, source, FlatLines(source, roles, kinds), _flattened)
+        read = _read_objects(objects, source, FlatLines(source, options, kinds), _flat)
+    else:
+        roles = replace(options, label_column="label", weight_column="weight")
+        read = _read_objects(objects, source, FlatLines(source, roles, kinds), _flattened)
+    return joined([*read])
 
 
 def _read_objects(
     objects: Iterable[tuple[int, Raw]], source: str, lines: FlatLines, cells: Cells
-) -> Parsed:
+) -> Iterator[Parsed]:
     rows: list[dict[str, Any]] = []
     tag: dict[int, str] = {}
     bad: list[BadLine] = []
@@ -122,12 +125,15 @@ def _read_objects(
         else:
             rows.append(row)
     line = np.array(list(tag), np.int64)
-    parsed = lines.read(rows, line) if rows else Parsed(Batch.from_dicts([], []), line, [])
-    return parsed._replace(
-        bad=sorted(parsed.bad + bad, key=lambda fault: fault.line),
-        tags=[tag[line] for line in parsed.line.tolist()] if any(tag.values()) else parsed.tags,
-        source=source,
-    )
+    nothing = [Parsed(Batch.from_dicts([], []), line, [])]
+    read = in_parts(lambda a, b: lines.read(rows[a:b], line[a:b]), 0, len(rows))
+    for parsed in read if rows else nothing:
+        yield parsed._replace(
+            bad=sorted(parsed.bad + bad, key=lambda fault: fault.line),
+            tags=[tag[line] for line in parsed.line.tolist()] if any(tag.values()) else parsed.tags,
+            source=source,
+        )
+        bad = []
 
 
 def _lines(block: Block) -> Iterator[tuple[int, bytes]]:

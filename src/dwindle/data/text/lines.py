@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle._base.system import cores
+from dwindle._base.text import NEWLINE
 from dwindle._base.threads import check_wanted, ordered_map
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import Block, Parsed
+from dwindle.data.formats.interactions import Crowded, in_parts
 from dwindle.data.options import BLOCK, LONGEST_LINE, ReadOptions, for_tables
 from dwindle.data.pipes import Arriving
 from dwindle.data.schema import ColumnKinds
@@ -56,9 +58,32 @@ def parsed_blocks(
     def parse_block(block: Block) -> Parsed:
         return parse(block)._replace(source=block.source, end=block.end)
 
+    def parse_at_once(block: Block) -> Parsed | Block:
+        try:
+            return parse_block(block)
+        except Crowded:  # its parts are parsed one by one, when the one before was learned from
+            return block
+
     # By default one core is left for learning.
     n_threads = options.threads or max(1, min(2, cores() - 1))
-    return ordered_map(parse_block, found, n_threads)
+    for parsed in ordered_map(parse_at_once, found, n_threads):
+        if isinstance(parsed, Parsed):
+            yield parsed
+        else:
+            yield from _in_parts(parse_block, parsed)
+
+
+def _in_parts(parse: Callable[[Block], Parsed], block: Block) -> Iterator[Parsed]:
+    """Parse a block in as many parts as it has to be."""
+    data = block.data
+    bound = [0, *(np.flatnonzero(data == NEWLINE) + 1).tolist()]
+    bound += [len(data)] * (bound[-1] < len(data))
+
+    def read(first: int, last: int) -> Parsed:
+        part = data[bound[first] : bound[last]]
+        return parse(block._replace(data=part, line=block.line + first, size=None))
+
+    return in_parts(read, 0, len(bound) - 1)
 
 
 def blocks_of(source: Opened, options: ReadOptions) -> Iterator[Block]:

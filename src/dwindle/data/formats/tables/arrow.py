@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Parsed
@@ -96,11 +97,22 @@ def _read_all(
             part = rows[begin : begin + step]
             line = np.arange(first, first + part.num_rows)
             first += part.num_rows
-            with _naming(source):
-                parsed = from_arrow(part, source, line) if table is None else table.read(part, line)
-            if ids is not None:
-                parsed = parsed._replace(tags=[str(ids[i - 1]) for i in parsed.line.tolist()])
-            yield parsed._replace(end=end)
+            for parsed in _parts(part, source, line, table):
+                tags = parsed.tags
+                if ids is not None:
+                    tags = [str(ids[i - 1]) for i in parsed.line.tolist()]
+                yield parsed._replace(end=end, tags=tags)
+
+
+def _parts(
+    part: pa.RecordBatch, source: str, line: NDArray[np.int64], table: WideTable | None
+) -> Iterator[Parsed]:
+    """Read some rows of lists, or of a table that is wide."""
+    with _naming(source):
+        if table is None:
+            yield from_arrow(part, source, line)
+        else:
+            yield from table.parts(part, line)
 
 
 def _counted_ids(schema: pa.Schema, name: str | None) -> range | None:

@@ -12,8 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle.data.formats.block import BadLine, Parsed
-from dwindle.data.formats.interactions import put_products
-from dwindle.data.formats.vw.errors import MOST_PRODUCTS
+from dwindle.data.formats.interactions import MOST_PRODUCTS, Crowded, put_products
 from dwindle.features.batch import Batch
 from dwindle.features.names import FeatureNames, Spelled, Text, spelled, split
 from dwindle.features.offsets import offsets
@@ -133,7 +132,10 @@ def finished(
     n_products = _n_products(rows, group, crossings)
     crowded = n_products > MOST_PRODUCTS
     what = np.where(crowded, len(interactions), -1)
-    product = Products.room_for(rows, int(n_products[~crowded].sum()))
+    total = n_products[~crowded].sum()
+    if total > MOST_PRODUCTS and len(rows.line) > 1:
+        raise Crowded(total)
+    product = Products.room_for(rows, int(total))
     longest = int(np.diff(rows.start).max())
     member, bound = np.empty(longest, np.int64), np.zeros(len(crossed) + 1, np.int64)
     n, k = _cross(

@@ -1,7 +1,7 @@
 """Tables with a column for each feature."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pyarrow.types import is_dictionary
 
 from dwindle._base.errors import DataError, SettingError
-from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.block import Parsed, joined
+from dwindle.data.formats.interactions import in_parts
 from dwindle.data.formats.tables.column_features import (
     One,
     absent,
@@ -129,6 +130,20 @@ class WideTable:
             self._kinds.leave_out(name, "it is the index of pandas")
         self.role = roles(columns, source, options, self._kinds)
         self.wanted = self.role.wanted(columns)
+
+    def parts(
+        self,
+        table: pa.RecordBatch,
+        line: NDArray[np.int64],
+        faults: Mapping[int, str] = MappingProxyType({}),
+    ) -> Iterator[Parsed]:
+        """Read some rows; in parts, if interactions make too many products of them."""
+
+        def read(first: int, last: int) -> Parsed:
+            known = {i - first: why for i, why in faults.items() if first <= i < last}
+            return self.read(table[first:last], line[first:last], known)
+
+        return in_parts(read, 0, table.num_rows)
 
     def read(
         self,
@@ -253,7 +268,8 @@ def wide(
     (['price', 'color=red'], [3.5, 1.0], [0, 2, 2], [1.0, 0.0])
     """
     index = index_columns(table.schema)
-    return WideTable(table.schema.names, source, options, kinds, index=index).read(table)
+    columns = WideTable(table.schema.names, source, options, kinds, index=index)
+    return joined([*columns.parts(table, np.arange(1, table.num_rows + 1))])
 
 
 def index_columns(schema: pa.Schema) -> list[str]:

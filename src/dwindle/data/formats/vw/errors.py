@@ -1,10 +1,9 @@
 """Errors of VW text: the kinds that the kernel tells apart, and their messages."""
 
+from dwindle.data.formats.interactions import MOST_PRODUCTS
 from dwindle.data.formats.vw.names import NUMERIC
 from dwindle.data.text.errors import ODDITIES, bad_number, is_number, never_finite, quoted
 from dwindle.data.text.scan import KINDS
-
-MOST_PRODUCTS = 1 << 24  # of the features of one line; they take 0.7 GB
 
 # Why the kernel refused a line, after the kinds of `scan`. LABEL + 1 is IMPORTANCE, LABEL + 2 is
 # BASE, and PRODUCT + c is a product of interaction c.

@@ -16,8 +16,8 @@ from numba import int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
-from dwindle.data.formats.interactions import n_products, put_products
-from dwindle.data.formats.vw.errors import CROWD, MOST_PRODUCTS, PRODUCT
+from dwindle.data.formats.interactions import MOST_PRODUCTS, n_products, put_products
+from dwindle.data.formats.vw.errors import CROWD, PRODUCT
 from dwindle.data.formats.vw.grammar import NO_SCALE, feature, head, header
 from dwindle.data.formats.vw.namespaces import (
     SEEN_GROUP,

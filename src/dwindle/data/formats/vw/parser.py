@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dwindle._base.errors import SettingError
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import BadLine, Block, Parsed
+from dwindle.data.formats.interactions import MOST_PRODUCTS, Crowded
 from dwindle.data.formats.vw import simd
 from dwindle.data.formats.vw.errors import BLANK, why
 from dwindle.data.formats.vw.kernel import Members, Output, read
@@ -70,6 +71,8 @@ def parse(
         if unsure:
             known = unsure_numbers(data, faults, n_faults)
         if n_found > n_products:
+            if n_found > MOST_PRODUCTS and n > 1:
+                raise Crowded(n_found)
             n_products = n_found
             del rows  # so that its memory is given out again
             rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
