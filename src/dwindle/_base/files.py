@@ -184,8 +184,9 @@ def check_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike
             if os.fspath(target) == os.fspath(path):
                 raise _read_here(target)
             continue
-        if Path(target).is_file() and Path(path).exists() and Path(target).samefile(path):
-            raise _read_here(target)
+        with suppress(OSError):  # a query, say, is too long for the name of a file
+            if Path(target).is_file() and Path(path).exists() and Path(target).samefile(path):
+                raise _read_here(target)
 
 
 def _read_here(target: str | os.PathLike[str]) -> DataError:

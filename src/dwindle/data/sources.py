@@ -16,6 +16,7 @@ from dwindle.data.compression import PEEK, decompressed, first_bytes, split_exte
 from dwindle.data.formats.registry import Format, by_extension, by_first_line, named
 from dwindle.data.options import LONGEST_LINE, ReadOptions
 from dwindle.data.pipes import Arriving, arriving, piped
+from dwindle.data.rows import Rows, Stream, is_stream, rows_of
 
 STDIN = "-"
 
@@ -36,7 +37,7 @@ class Sources(tuple[str, ...]):  # noqa: SLOT001  (a tuple has no room for slots
     given: tuple[str, ...] = ()
 
 
-Given = str | os.PathLike[str]
+Given = Any  # a path, or what has ``__arrow_c_stream__``
 
 
 def sources(paths: Given | Iterable[Given]) -> Sources:
@@ -46,8 +47,9 @@ def sources(paths: Given | Iterable[Given]) -> Sources:
     """
     if isinstance(paths, Sources):
         return paths
-    several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    given = tuple(os.fspath(path) for path in several)
+    is_one = isinstance(paths, str | os.PathLike) or is_stream(paths)
+    several: Any = [paths] if is_one else paths
+    given = tuple(Stream.of(path) if is_stream(path) else os.fspath(path) for path in several)
     files = Sources(file for path in given for file in _files(path))
     files.given = given
     return files
@@ -55,6 +57,8 @@ def sources(paths: Given | Iterable[Given]) -> Sources:
 
 def _files(path: str) -> list[str]:
     """List the files and pipes that a path names."""
+    if (rows := rows_of(path)) is not None:
+        return [rows]
     if is_remote(path):
         return remote.listed(path)
     if Path(path).is_dir():
@@ -72,15 +76,19 @@ def _files(path: str) -> list[str]:
 
 def once_only(paths: Iterable[Given]) -> bool:
     """Tell whether some of the data comes from a pipe, which can be read only once."""
-    return any(
-        path == STDIN or not (is_remote(path) or Path(path).is_file()) for path in sources(paths)
-    )
+    return any(map(_once_only, sources(paths)))
+
+
+def _once_only(path: str) -> bool:
+    if isinstance(path, Rows):
+        return path.once_only
+    return path == STDIN or not (is_remote(path) or Path(path).is_file())
 
 
 def size(paths: Iterable[Given]) -> int | None:
     """Add up the bytes of all files; None if there is a pipe among them."""
     files = sources(paths)
-    if once_only(files):
+    if once_only(files) or any(isinstance(path, Rows) for path in files):
         return None
     found = [remote.size(p) if is_remote(p) else Path(p).stat().st_size for p in files]
     return None if None in found else sum(n for n in found if n is not None)
@@ -92,11 +100,11 @@ def format_by_name(path: str) -> str | None:
 
 
 def needs_parsing(paths: Iterable[Given], options: ReadOptions) -> bool:
-    """Tell whether some file is text, or far away.
+    """Tell whether some file is text, far away, or the answer of a database.
 
     Parquet and Arrow files that are here are read about as fast as a cache.
     """
-    if any(map(is_remote, sources(paths))):
+    if any(is_remote(path) or isinstance(path, Rows) for path in sources(paths)):
         return True
     formats = {options.format or format_by_name(path) for path in sources(paths)}
     return any(name is None or named(name).is_text for name in formats)
@@ -114,6 +122,8 @@ class Opened(NamedTuple):
 
 def name_of(path: str) -> str:
     """Return what messages call a file or a pipe."""
+    if isinstance(path, Rows):
+        return path.shown
     return "stdin" if path == STDIN else remote.shown(path)
 
 

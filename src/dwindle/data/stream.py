@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from dwindle._base.errors import DataError
 from dwindle._base.text import counted
+from dwindle._base.threads import prefetch
 from dwindle.data.compression import DAMAGED
 from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.tables.arrow import reader_batches
 from dwindle.data.options import ReadOptions, kinds_for
+from dwindle.data.rows import Rows
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.sources import Given, name_of, opened, sources, with_format
 
@@ -40,6 +43,13 @@ def read(
 
 
 def _read_file(path: str, options: ReadOptions, kinds: ColumnKinds) -> Iterator[Parsed]:
+    if isinstance(path, Rows):
+        if (note := path.note) is not None:
+            kinds.note(note)
+        with path.reader() as reader:
+            found = reader_batches(reader, path.shown, options, kinds)
+            yield from prefetch(found) if options.ahead else found
+        return
     try:
         with opened(path) as file:
             kind, source = with_format(file, options)

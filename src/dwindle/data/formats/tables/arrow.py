@@ -60,6 +60,25 @@ def stream_batches(
     return _read_all(source, len(data), schema, read, options, kinds)
 
 
+def reader_batches(
+    reader: pa.RecordBatchReader,
+    source: str,
+    options: ReadOptions,
+    kinds: ColumnKinds | None = None,
+) -> Iterator[Parsed]:
+    """Read the batches of a reader as `batches` reads those of a file."""
+
+    def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
+        validation = Validation(source)
+        with _naming(source):
+            for batch in reader:
+                yield validation.checked(batch.select(wanted)), 0.0
+
+    with _naming(source):
+        assert reader.schema.names is not None  # as in `_opened`
+    return _read_all(source, 0, reader.schema, read, options, kinds)
+
+
 def _messages(buffer: pa.Buffer) -> Iterator[Any]:
     reader = pa.ipc.MessageReader.open_stream(pa.BufferReader(buffer))
     with suppress(StopIteration):
