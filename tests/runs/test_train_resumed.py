@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -164,3 +165,52 @@ def test_killed_again_and_again_and_resumed_the_model_is_the_same_to_the_bit(lon
     assert a.intercept == b.intercept
     assert a.metadata == b.metadata
     assert not (tmp_path / "part.checkpoint").exists()
+
+
+def test_a_run_on_other_data_or_in_another_order_is_not_resumed(tmp_path):
+    text = lines(400).splitlines(keepends=True)
+    data, model = tmp_path / "a.vw", tmp_path / "m"
+    how = TrainSettings(gravity=0.001, reading=ReadOptions(block_size=5000))
+
+    def stopped():
+        data.write_text("".join(text))
+        with pytest.raises(Stopped):
+            train([str(data)], model, how, observer=heard(stopping=stopped_after(3)))
+
+    stopped()
+    other = text[0].replace("|", "| other ", 1)
+    for changed in (text[::-1], [text[1], text[0], *text[2:]], [other, *text[1:]]):
+        data.write_text("".join(changed))
+        with pytest.raises(DataError, match=f"^{data}: the data is not what the checkpoint"):
+            train([str(data)], model, how, resume=True)
+    data.write_text("".join(text))  # in other blocks
+    cut = replace(how, reading=ReadOptions(block_size=1234))
+    resumed = train([str(data)], model, cut, resume=True)
+    assert resumed.examples == 400
+
+
+def test_a_file_that_is_no_checkpoint_is_never_removed(tmp_path):
+    data, model = tmp_path / "a.vw", tmp_path / "m"
+    data.write_text(lines(20))
+    for end in (".checkpoint", ".best"):
+        aside = tmp_path / f"m{end}"
+        aside.write_text(lines(20))
+        with pytest.raises(DataError, match=f"^{aside}: .*: move it, or name another --model$"):
+            train([str(data)], model, TrainSettings(gravity=0.001))
+        with pytest.raises(DataError, match=f"^{aside}: .*: move it, or name another --model$"):
+            train([str(aside)], model, TrainSettings(gravity=0.001))
+        assert aside.read_text() == lines(20)
+        aside.unlink()
+
+
+def test_that_the_checkpoint_of_a_stopped_run_is_replaced_is_told(tmp_path):
+    data, model, told = tmp_path / "a.vw", tmp_path / "m", []
+    data.write_text(lines(200))
+    how = TrainSettings(gravity=0.001, reading=ReadOptions(block_size=3000))
+    with pytest.raises(Stopped):
+        train([str(data)], model, how, observer=heard(stopping=stopped_after(2)))
+    train([str(data)], model, how, observer=heard(on_note=told.append))
+    assert told == [
+        f"{model}.checkpoint: is of a run that was stopped; this one begins anew and replaces it"
+    ]
+    assert not (tmp_path / "m.checkpoint").exists()

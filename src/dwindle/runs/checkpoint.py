@@ -1,6 +1,6 @@
 """How far a run has come, written down: what is read back goes on to the bit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -13,9 +13,11 @@ from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
+from dwindle.model.loading import load_saved
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures, Progress
+from dwindle.runs.read_digest import ReadDigest
 
 COUNTS = (
     *("next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"),
@@ -41,6 +43,8 @@ class Reached:
     bad_lines: list[str] = field(default_factory=list)
     examples_before: int = 0  # of the model that the run started from
     weight_before: float = 0.0  # and their importance
+    read: ReadDigest = field(default_factory=ReadDigest)  # in this pass
+    read_before: str | None = None  # its digest, as the checkpoint says
 
     def measured(self) -> None:
         """Wait until all that was learned from is measured, if another thread measures."""
@@ -49,6 +53,11 @@ class Reached:
 def path_for(model_path: Place) -> Place:
     """Return where the checkpoint of a run is that writes this model."""
     return model_path.with_name(model_path.name + ".checkpoint")
+
+
+def best_for(model_path: Place) -> Place:
+    """Return where the best model so far is, of a run with a holdout."""
+    return model_path.with_name(model_path.name + ".best")
 
 
 def beside(model_path: Place) -> tuple[Learner | OneVsRest, dict[str, Any]]:
@@ -62,13 +71,29 @@ def beside(model_path: Place) -> tuple[Learner | OneVsRest, dict[str, Any]]:
     return load_checkpoint(path)
 
 
-def check_free(model_path: Place, data: Sequence[str]) -> None:
-    """Refuse to begin a run that would replace the checkpoint of a stopped one on other data."""
-    path = path_for(model_path)
+def check_free(
+    model_path: Place, data: Sequence[str], note: Callable[[str], object] = lambda _: None
+) -> None:
+    """Refuse to begin a run that would replace a file that is not its own to replace.
+
+    That is any but a checkpoint; and the checkpoint of a stopped run on other data. One on the same
+    data is replaced, and that is told.
+    """
+    path, best = path_for(model_path), best_for(model_path)
+    for aside, load in ((path, load_checkpoint), (best, load_saved)):
+        if aside.exists():
+            try:
+                load(aside)
+            except DataError as error:
+                raise DataError(
+                    f"{error}: the run would write over it: move it, or name another --model"
+                ) from None
     if not path.exists():
         return
     there = load_checkpoint(path)[1].get("data", list(data))
-    if there != list(data):
+    if there == list(data):
+        note(f"{path}: is of a run that was stopped; this one begins anew and replaces it")
+    else:
         raise DataError(
             f"{path}: a run on {' '.join(there)} was stopped, and this one would remove its "
             "checkpoint: go on with it by --resume, remove the file, or name another --model"
@@ -78,7 +103,7 @@ def check_free(model_path: Place, data: Sequence[str]) -> None:
 def write(run: Reached, path: Place, settings: dict[str, Any]) -> None:
     """Write a checkpoint of a run that has learned something."""
     assert run.learner is not None
-    save_checkpoint(run.learner, path, metadata_of(run, settings))
+    save_checkpoint(run.learner, path, metadata_of(run, settings) | {"read": run.read.hex()})
 
 
 def metadata_of(run: Reached, settings: dict[str, Any]) -> dict[str, Any]:
@@ -101,6 +126,7 @@ def restore(run: Reached, learner: Learner | OneVsRest, metadata: dict[str, Any]
     if first := metadata.get("first"):
         run.first = Figures(whole(first[0], "first"), *(real(each, "first") for each in first[1:]))
     run.best = Best(**metadata["best"])
+    run.read_before = metadata.get("read")  # an earlier version has none
     for each in fields(run.best):
         check = whole if each.type is int else real
         check(getattr(run.best, each.name), each.name)
@@ -131,17 +157,25 @@ def check_same(path: Place, here: dict[str, Any], there: dict[str, Any]) -> None
             )
 
 
-def after(parsed: Iterator[Parsed], examples: int, bad: int) -> Iterator[Parsed]:
-    """Skip the examples and bad lines that an earlier run has learned from."""
+def left(run: Reached, parsed: Iterator[Parsed]) -> Iterator[Parsed]:
+    """Skip the examples and bad lines that an earlier run has learned from: they must be these."""
+    run.read = ReadDigest()
+    examples, bad = run.done_in_pass, run.bad_in_pass
     for item in parsed:
         n, n_bad = min(examples, item.batch.n_examples), min(bad, len(item.bad))
         examples, bad = examples - n, bad - n_bad
         if not (n or n_bad):
             yield item
             continue
-        left = item.rows(n, item.batch.n_examples)._replace(bad=item.bad[n_bad:])
-        if left.batch.n_examples or left.bad:
-            yield left
+        run.read.add(item.batch.rows(0, n))
+        if n and not examples and run.read_before not in {None, run.read.hex()}:
+            raise DataError(
+                f"{item.source}: the data is not what the checkpoint has learned from, or is in "
+                "another order: resume with the same data, or begin anew"
+            )
+        rest = item.rows(n, item.batch.n_examples)._replace(bad=item.bad[n_bad:])
+        if rest.batch.n_examples or rest.bad:
+            yield rest
     if examples:
         raise DataError(
             f"the data has {examples:,} examples fewer than the checkpoint has learned from: "

@@ -89,7 +89,7 @@ def train(
     check_needed(settings, given or ())
     files = sources(paths)
     if not resume:
-        checkpoint.check_free(target, files.given)
+        checkpoint.check_free(target, files.given, observer.note)
     data = Passes(files, settings.reading, settings.holdout, observer.note)
     run = _Run(files, target, settings, data, observer, start_from, start)
     with closing(data):
@@ -125,7 +125,7 @@ class _Run(checkpoint.Reached):
         self.size = size(paths)
         self.model_path = model_path
         self.checkpoint = checkpoint.path_for(model_path)
-        self.best_path = model_path.with_name(model_path.name + ".best")
+        self.best_path = checkpoint.best_for(model_path)
         self.settings = settings
         self.data = data
         self.start_from = None if start_from is None else os.fspath(start_from)
@@ -173,8 +173,7 @@ class _Run(checkpoint.Reached):
         parsed, window = self.data.learned(more), self.settings.shuffle
         if window is not None:
             parsed = shuffled(parsed, window, (self.settings.seed, self.pass_number))
-        left = checkpoint.after(parsed, self.done_in_pass, self.bad_in_pass)
-        return awaited(left, self.observer)
+        return awaited(checkpoint.left(self, parsed), self.observer)
 
     def _step(self, parsed: Parsed) -> None:
         """Learn from a batch; write a checkpoint if it is time, or if the run is to stop."""
@@ -233,6 +232,7 @@ class _Run(checkpoint.Reached):
         self.pass_number += 1
         self.skipped_before += self.bad_in_pass
         self.done_in_pass = self.bad_in_pass = 0
+        self.read_before = None
         if self.learner is not None:
             self.learner.next_pass()
 
@@ -257,6 +257,7 @@ class _Run(checkpoint.Reached):
     def _learn(self, parsed: Parsed) -> None:
         self.bad_in_pass += self._skip(parsed.bad)
         batch = parsed.batch
+        self.read.add(batch)
         if self.learner is None:
             loss = self.settings.ingredients().loss
             if not self.labels.found(batch) and (loss is None or is_classification(loss)):
