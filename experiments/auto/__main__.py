@@ -33,9 +33,11 @@ RULES = {  # what the page says of how it is measured
     "ads": sum(sets.ADS.rows),
     "planted": sets.PLANTED,
     "telling": sets.TELLING,
+    "held_out": methods.HELD_OUT_EVERY,
 }
-PROGRAMS = {"auto": "dwindle", "tune": "dwindle", "liblinear": "scikit-learn"}
-PROGRAMS |= {"vw": "vowpalwabbit", "vw_l1": "vowpalwabbit", "sgd": "scikit-learn"}
+PROGRAMS = dict.fromkeys(METHODS, "dwindle")
+PROGRAMS |= {"liblinear": "scikit-learn", "sgd": "scikit-learn"}
+PROGRAMS |= {"vw": "vowpalwabbit", "vw_l1": "vowpalwabbit"}
 
 Key = tuple[str, int, str]  # set, seed and method
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -40,6 +40,7 @@ CHANCE = 0.5  # the AUC of a model that keeps nothing
 FOLDS = 5
 TUNE_FOLDS = 10
 HELD_OUT = 0.25  # of what there is to learn from, to choose a penalty by
+HELD_OUT_EVERY = 10  # the one of so many examples that is not learned
 EPOCHS = 100  # of SGDClassifier, at most
 VW_RATE = 0.5  # its default
 BITS, BITS_OF_A_LOG = 18, 26  # of the number of weights that Vowpal Wabbit has
@@ -57,13 +58,28 @@ class Found(NamedTuple):
     penalty: float | None = None  # chosen by a walk
 
 
-def auto(rows: Rows, _seed: int) -> Found:
-    """Train without options."""
+def auto(rows: Rows, _seed: int, **options: Any) -> Found:
+    """Train without options, or with some."""
     with TemporaryDirectory() as folder:
         files, model = rows.write(Path(folder)), Path(folder) / "model.parquet"
         with _timed() as seconds:
-            train([str(files.train)], model, TrainSettings(reading=_reading(rows)))
+            train([str(files.train)], model, TrainSettings(reading=_reading(rows), **options))
         return _judged(model, files, rows, seconds())
+
+
+def gradient(rows: Rows, seed: int, **options: Any) -> Found:
+    """Train by truncated gradient, which finds its gravity by itself, too."""
+    return auto(rows, seed, update="adaptive", **options)
+
+
+def cooled(rows: Rows, seed: int, **options: Any) -> Found:
+    """Train likewise, with a cooldown as long as the pass."""
+    return gradient(rows, seed, cooldown=rows.train.shape[0], **options)
+
+
+def judged_cooled(rows: Rows, seed: int) -> Found:
+    """Train likewise; models are compared after the cooldown, on a part that is not learned."""
+    return cooled(rows, seed, holdout=HELD_OUT_EVERY)
 
 
 def tuned(rows: Rows, _seed: int) -> Found:
@@ -273,4 +289,7 @@ METHODS: dict[str, Callable[[Rows, int], Found]] = {
     "vw": vw,
     "vw_l1": vw_l1,
     "sgd": sgd,
+    "gradient": gradient,
+    "cooled": cooled,
+    "judged_cooled": judged_cooled,
 }

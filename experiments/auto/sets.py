@@ -92,7 +92,7 @@ def cases() -> Iterator[Case]:
         yield Case(name, rows, "new")
     yield Case("rcv1", rcv1, "chosen", FEW, but=("tune",))
     yield Case("a9a", a9a, "held", FEW)
-    yield Case("ads", ads, "held", ONE, but=("tune", "liblinear", "sgd"))
+    yield Case("ads", ads, "held", ONE, but=("tune", "liblinear", "sgd", "judged_cooled"))
 
 
 def rcv1(seed: int) -> Rows:

@@ -106,6 +106,15 @@ def test_gravities_in_lanes_score_about_as_learners_of_their_own(update, near, d
         assert score.kept == pytest.approx(kept, abs=1 if near < 0.01 else 10)
 
 
+@pytest.mark.parametrize("update", ["adaptive", "rda"])
+def test_what_is_chosen_was_measured_alone_to_the_bit(update):
+    grid = SMALL._replace(update=(update,), passes=(1,), pass_decay=(1.0,))
+    found = Search(Logistic(), grid, folds=4).run(batches())
+    (rightly, ranked, _), kept, _ = left_out(found.chosen.setting)
+    assert (found.chosen.accuracy, found.chosen.auc, found.chosen.kept) == (rightly, ranked, kept)
+    assert found.chosen in found.scores
+
+
 @pytest.mark.parametrize("update", ["ftrl", "rda"])
 def test_updates_that_average_are_searched(update):
     found = Search(Logistic(), Grid(update=(update,), passes=(1,)), folds=3).run(batches())
@@ -126,7 +135,9 @@ def test_fewer_passes_measured_on_the_way_are_as_runs_of_their_own(found):
     for passes in (1, 3):
         alone = Search(Logistic(), SMALL._replace(passes=(passes,)), folds=5).run(batches())
         of_these = [score for score in found.scores if score.setting.passes == passes]
-        assert alone.scores == of_these
+        by_itself = found.chosen.setting, alone.chosen.setting  # measured without other gravities
+        for one, other in zip(alone.scores, of_these, strict=True):
+            assert one == other or one.setting in by_itself
 
 
 @pytest.mark.parametrize("jobs", [2, 4])
@@ -293,7 +304,8 @@ def test_a_search_that_is_stopped_goes_on_from_its_journal(found, tmp_path):
         observer=heard(on_run=lambda *step: steps.append(step)),
     )
     assert again == found
-    assert steps == [(done, 10) for done in range(before, 11)]
+    alone = [(done, 15) for done in range(10, 16)]  # what is chosen, by itself
+    assert steps == [(done, 10) for done in range(before, 11)] + alone
 
 
 @pytest.mark.parametrize("other", [{"passes": (1, 2)}, {"passes": (3,)}, {"cooldown": (1, 5)}])

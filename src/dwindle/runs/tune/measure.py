@@ -2,8 +2,8 @@
 
 A run with few passes is the beginning of one with more, so it is measured on the way and not made
 again. Where they can be, gravities are learned in the lanes of one run: their learning rates then
-come from the lane that is best so far, which is near enough to choose by. Else, whatever is
-measured is the model that ``dwindle train`` would write.
+come from the lane that is best so far, which is near enough to choose by; what is chosen is then
+measured alone. Else, whatever is measured is the model that ``dwindle train`` would write.
 """
 
 import itertools
@@ -66,6 +66,7 @@ class Measuring:
         self.what, self._folds, self._jobs, self._on_scores = what, folds, jobs, on_scores
         self._journal, self._observer = journal, observer or Observer()
         self._found: dict[Setting, Score] = {}
+        self._shared: set[Setting] = set()  # measured as one of several lanes
         self._made = 0  # runs of earlier calls
 
     @property
@@ -76,6 +77,23 @@ class Measuring:
     def measure(self, settings: Iterable[Setting]) -> list[Score]:
         """Measure those of the settings that were not measured yet; returns all scores."""
         runs = self._runs(setting for setting in settings if setting not in self._found)
+        self._make(runs)
+        for setting in itertools.chain.from_iterable(runs.values()):  # whatever was ready first
+            self._found[setting] = self._found.pop(setting)
+        return self.scores
+
+    def measure_alone(self, setting: Setting) -> bool:
+        """Measure a setting anew, without other gravities, unless that is how it was measured.
+
+        Returns whether it was. In lanes it had the learning rates of the best one.
+        """
+        if setting not in self._shared:
+            return False
+        self._make({_name([setting]): [setting]})
+        return True
+
+    def _make(self, runs: dict[str, list[Setting]]) -> None:
+        """Make runs on all folds, and keep the scores of their settings."""
         results: dict[str, list[Any]] = {name: [] for name in runs}
         waiting: list[tuple[str, int]] = []
         for name, fold in itertools.product(runs, range(self._folds.n)):
@@ -95,9 +113,6 @@ class Measuring:
             done += 1
             self._observer.runs(done, total)
         self._made = total
-        for setting in itertools.chain.from_iterable(runs.values()):  # whatever was ready first
-            self._found[setting] = self._found.pop(setting)
-        return self.scores
 
     def _runs(self, settings: Iterable[Setting]) -> dict[str, list[Setting]]:
         """Group settings that one run can measure, by its name.
@@ -121,6 +136,9 @@ class Measuring:
         results[name].append((fold, result))
         if len(results[name]) == self._folds.n:
             by_fold = [each for _, each in sorted(results[name], key=lambda pair: pair[0])]
+            adapts = runs[name][0].update != "plain"  # which has one learning rate, shared or not
+            shares = adapts and len({each.gravity for each in runs[name]}) > 1
+            (self._shared.update if shares else self._shared.difference_update)(runs[name])
             for at, setting in enumerate(runs[name]):
                 self._found[setting] = self._score(setting, [each[at] for each in by_fold])
             self._on_scores(self.scores)

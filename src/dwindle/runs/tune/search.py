@@ -97,6 +97,8 @@ class Search:
             begun = completed(asked, examples, self.loss, self.fixed, self.classes)
             ends[update] = explore(asked, begun, folds.n_examples, measure, self.choose)
         found = self.choose(measuring.scores)
+        while measuring.measure_alone(found.chosen.setting):
+            found = self.choose(measuring.scores)
         chosen = found.chosen.setting
         told = [_at_end(end, getattr(chosen, end.name)) for end in ends[chosen.update]]
         return found._replace(doubts=told)
