@@ -251,3 +251,13 @@ def test_a_folder_that_has_only_hidden_files_is_refused(tmp_path):
     (tmp_path / ".hidden").write_text("1 | a\n")
     with pytest.raises(DataError, match="has no files"):
         list(read(tmp_path))
+
+
+def test_a_small_file_is_read_without_starting_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr("dwindle.data.text.lines.ordered_map", None)
+    for name, text in (("a.vw", "1 |f a\n"), ("a.jsonl", '{"label": 1, "features": {"a": 2}}\n')):
+        (tmp_path / name).write_text(text * 100)
+        assert sum(p.batch.n_examples for p in read([str(tmp_path / name)])) == 100
+    (tmp_path / "large.vw").write_text("1 |f a\n" * 10_000)
+    with pytest.raises(TypeError):
+        list(read([str(tmp_path / "large.vw")]))

@@ -9,9 +9,12 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from dwindle import (
+    Batch,
+    DataError,
     Learner,
     NoShrinkage,
     Plain,
@@ -106,3 +109,36 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 20_000  # kB
+
+
+def test_threads_that_learn_from_batches_and_single_examples_take_turns():
+    learner, n = Learner(shrinkage=NoShrinkage()), 30
+    batches = [
+        Batch.from_dicts([{f"{t}_{i}_{j}": 1.0 for j in range(20)} for i in range(n)], [1] * n)
+        for t in range(4)
+    ]
+
+    def learn(t):
+        for _ in range(20):
+            learner.learn(batches[t])
+            for i in range(n):
+                learner.learn_one({f"one{t}_{i}": 1.0}, -1)
+            learner.sweep()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(learn, range(4)))
+    assert learner.n_steps == 4 * 20 * 2 * n
+    assert learner.table.used == np.count_nonzero(learner.table.cells["key"])
+    assert len(learner) == 4 * (20 * n + n)
+
+
+def test_a_name_with_half_of_a_pair_of_surrogates_is_told():
+    learner = Learner()
+    for features in ({"a": 1.0, "b\ud800": 2.0}, {"a": "b\ud800"}):
+        for act in (lambda x: learner.learn_one(x, 1), learner.predict_one):
+            with pytest.raises(DataError, match=r"example 0: the name '.*ud800' is not Unicode"):
+                act(features)
+    with pytest.raises(DataError, match="example 1: the name"):
+        Batch.from_dicts([{"a": 1.0}, {"\ud800": 1.0}])
+    learner.learn_one({"a\udc80": 1.0}, 1)  # a byte that is not UTF-8
+    assert learner.n_steps == 1

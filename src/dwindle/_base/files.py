@@ -179,14 +179,17 @@ def _is_device(target: Path) -> bool:
 
 def check_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:
     """Refuse to write to a file that is also read."""
+    there = None
+    if not is_remote(target) and Path(target).is_file():
+        there = Path(target).stat()
     for path in read:
         if is_remote(target) or is_remote(path):
             if os.fspath(target) == os.fspath(path):
                 raise _read_here(target)
-            continue
-        with suppress(OSError):  # a query, say, is too long for the name of a file
-            if Path(target).is_file() and Path(path).exists() and Path(target).samefile(path):
-                raise _read_here(target)
+        elif there is not None:
+            with suppress(OSError):  # a query, say, is too long for the name of a file
+                if os.path.samestat(there, os.stat(path)):  # noqa: PTH116  (there may be many)
+                    raise _read_here(target)
 
 
 def _read_here(target: str | os.PathLike[str]) -> DataError:

@@ -3,6 +3,7 @@
 import glob
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -19,6 +20,7 @@ from dwindle.data.pipes import Arriving, arriving, piped
 from dwindle.data.rows import Rows, Stream, is_stream, rows_of
 
 STDIN = "-"
+SMALL = 1 << 16  # bytes
 
 
 class Position(NamedTuple):
@@ -118,6 +120,7 @@ class Opened(NamedTuple):
     file: BinaryIO  # its content, decompressed
     tell: Callable[[], int]  # counts the bytes read so far, compressed as they are
     clock: Callable[[], Arriving] | None = None  # of a pipe that is not compressed
+    small: bool = False  # so that threads would take longer to start than it takes to read
 
 
 def name_of(path: str) -> str:
@@ -132,16 +135,19 @@ def opened(path: str) -> Iterator[Opened]:
     """Open a file or a pipe, compressed or not."""
     with ExitStack() as stack:
         raw: Any = sys.stdin.buffer
+        small = False
         if is_remote(path):
             raw = stack.enter_context(remote.opened(path))
         elif path != STDIN:
             raw = stack.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
+            found = os.fstat(raw.fileno())
+            small = stat.S_ISREG(found.st_mode) and found.st_size <= SMALL
         raw = piped(raw)
         head, clock = first_bytes(raw), arriving(raw)
         whole = _put_back(head, raw, waits=clock is None)
         file = stack.enter_context(closing(decompressed(head, whole)))
         clock = clock if file is whole else None
-        yield Opened(path, name_of(path), file, whole.tell, clock)
+        yield Opened(path, name_of(path), file, whole.tell, clock, small)
 
 
 def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:

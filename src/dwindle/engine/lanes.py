@@ -244,8 +244,9 @@ class LaneLearner(Learner):
 
     def _make_room(self, n: int) -> None:
         if self.scores.full:  # which `learn_one` cannot mend; others come back for more room
-            with Held():
-                self.scores.join()
+            with self._fast.turn(), Held():
+                if self.scores.full:  # else another thread did
+                    self.scores.join()
             return
         self._set_view(forgets=len(self.table.cells) >= FORGETS)
         super()._make_room(n)

@@ -9,6 +9,9 @@ Examples that are not of the usual kind, by an unusual value for instance, are l
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -301,7 +304,8 @@ class FastPath:
     """The workspace of one learner's `learn_one` and `predict_one`, and their machine code.
 
     Nothing that an example leaves in the workspace outlasts the call, and the kernels keep the
-    interpreter's lock: so threads may share it.
+    interpreter's lock: so threads may share it. What gives that lock up takes its `turn`, in which
+    nothing is packed, and who would pack waits.
 
     ``learn`` and ``predict`` are None until there is machine code; then it is their ``run``.
     """
@@ -310,6 +314,7 @@ class FastPath:
         self._scale = label_scale.moments, label_scale.centred
         self.parts = parts  # whose methods learn and predict; others may take their place
         self._packed: Packed | None = None
+        self._turn = RLock()
         self.learn: Any = None
         self.predict: Any = None
         self._accepts, _ = accepted_labels(parts.loss)
@@ -363,12 +368,24 @@ class FastPath:
                     and work.parts is self.parts
                 ):
                     return found
-            state: tuple[Any, ...] = (
-                *(table.cells, table.capacity, table.counts, clock.position, clock.pulled),
-                *(clock.rate, clock.before, clock.size, table.names.pending, table.seen.register),
-            )
-            work = Workspace._make((*state, *self._scale, self.parts, *self._scratch))
-            self._packed = Packed(work, pack(work))
+            with self._turn:
+                state: tuple[Any, ...] = (
+                    *(table.cells, table.capacity, table.counts, clock.position, clock.pulled),
+                    *(clock.rate, clock.before, clock.size),
+                    *(table.names.pending, table.seen.register),
+                )
+                work = Workspace._make((*state, *self._scale, self.parts, *self._scratch))
+                self._packed = Packed(work, pack(work))
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let no other thread learn, nor predict one example, meanwhile."""
+        with self._turn:
+            before, self._packed = self._packed, None
+            try:
+                yield
+            finally:
+                self._packed = before
 
     def accepts(self, label: float) -> bool:
         """Whether the loss is defined for the label."""

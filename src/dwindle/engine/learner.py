@@ -66,6 +66,7 @@ class Learner(PlainData):
     ``max_live`` is a budget: beyond it the features worth least are evicted; see
     `eviction_report`. ``scale_labels`` learns labels in units of their deviation from their mean;
     predictions and weights are in their own unit; see `label_scale`.
+    Threads may share a learner: those that learn take turns.
 
     >>> shrinkage = Truncation(gravity=1e-4, truncate_every=10)
     >>> learner = Learner(loss=Logistic(), shrinkage=shrinkage, learning_rate=0.1)
@@ -187,7 +188,7 @@ class Learner(PlainData):
         longest = self._longest(batch, importance)
         slots, fresh = np.empty(longest, np.uint64), np.empty(0, np.int64)
         lesson = Lesson(batch, label, importance, taken, slots, fresh, prediction)
-        with Held() as interrupt:
+        with self._fast.turn(), Held() as interrupt:
             i = 0
             while i < batch.n_examples and not interrupt.asked:
                 room = min(self.table.room, len(batch.key))  # for the most new features
@@ -263,7 +264,7 @@ class Learner(PlainData):
 
         Only now does the clock open a window: so no prediction depends on where a batch ended.
         """
-        with Held():
+        with self._fast.turn(), Held():
             if self.clock.spent:
                 self._open_window()
             else:
@@ -319,7 +320,7 @@ class Learner(PlainData):
 
     def next_pass(self) -> None:
         """Begin a new pass over the data: multiply the rate by the schedule's pass_decay."""
-        with Held():
+        with self._fast.turn(), Held():
             self._open_window(next_pass=True)
 
     def begin_passes(self) -> None:
@@ -334,7 +335,7 @@ class Learner(PlainData):
         longer cooldown removes weights that only the last examples made: with K = 1 gravity takes
         some 1/g steps to undo a step, deserved or not.
         """
-        with Held() as interrupt:
+        with self._fast.turn(), Held() as interrupt:
             before = self.n_steps
             while n_steps > 0 and not interrupt.asked:
                 if self.clock.spent:
@@ -366,7 +367,7 @@ class Learner(PlainData):
         makes delays the next eviction; otherwise sweeping never changes a weight. `FTRL` and `RDA`
         forget only within a budget.
         """
-        with Held():
+        with self._fast.turn(), Held():
             self.table.sweep()
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:

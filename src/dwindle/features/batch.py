@@ -79,7 +79,13 @@ class Batch(NamedTuple):
                         f"example {i}: feature {name!r} must be a number or a string, got {value!r}"
                     )
             start.append(len(names))
-        key = np.fromiter(map(key_of, names), np.uint64, len(names))
+        try:
+            key = np.fromiter(map(key_of, names), np.uint64, len(names))
+        except UnicodeEncodeError as error:
+            i = int(np.searchsorted(start, names.index(error.object), side="right")) - 1
+            raise DataError(
+                f"example {i}: the name {error.object!r} is not Unicode: it has half of a pair"
+            ) from None
         return cls.from_arrays(start, key, values, label, importance, base, names)
 
     @classmethod

@@ -45,6 +45,7 @@ from dwindle.runs.start import REMEMBERED, check_needed, completed, continued, f
 from dwindle.runs.summary import Summary, metadata, rate, summarized
 
 SHOWN = 3  # bad lines quoted in a summary
+FEW = 256  # examples that take no longer to measure than to hand to another thread
 
 
 def train(
@@ -276,7 +277,11 @@ class _Run(checkpoint.Reached):
             with errors_at(parsed.place, self.done_in_pass - first):
                 prediction = learner.learn(part)
             progress.count(part)
-            self.worker.do(progress.measure, prediction, part.label, part.importances())
+            if part.n_examples < FEW and self.worker.idle:
+                assert part.label is not None
+                progress.measure(prediction, part.label, part.importances())
+            else:
+                self.worker.do(progress.measure, prediction, part.label, part.importances())
             self.done_in_pass += part.n_examples
             if progress.examples == self.next_row:
                 self._row()

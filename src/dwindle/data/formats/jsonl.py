@@ -55,7 +55,8 @@ def batches(source: Opened, options: ReadOptions, kinds: ColumnKinds) -> Iterato
         return prefetch(read) if options.ahead else read
     if kinds.remembered is None and set(options.columns.values()) <= {Kind.DROP}:
         part = partial(parse, interactions=options.interactions, ignore=options.dropped)
-        return parsed_blocks(part, searched(every, mentions, kinds), options)
+        blocks = searched(every, mentions, kinds)
+        return parsed_blocks(part, blocks, options, at_once=source.small)
     roles = replace(options, label_column="label", weight_column="weight")
     lines = FlatLines(source.name, roles, kinds)
     read = (parsed for block in every for parsed in _read(block, lines, _flattened))

@@ -37,7 +37,7 @@ def parsed_lines(
     found = blocks_of(source, options)
     if mentions is not None:
         found = searched(found, mentions, kinds)
-    return parsed_blocks(part, found, options)
+    return parsed_blocks(part, found, options, at_once=source.small)
 
 
 def searched(
@@ -51,9 +51,13 @@ def searched(
 
 
 def parsed_blocks(
-    parse: Callable[[Block], Parsed], found: Iterator[Block], options: ReadOptions
+    parse: Callable[[Block], Parsed],
+    found: Iterator[Block],
+    options: ReadOptions,
+    *,
+    at_once: bool,
 ) -> Iterator[Parsed]:
-    """Parse blocks on several threads, in their order."""
+    """Parse blocks on several threads, in their order; ``at_once``, in this one."""
 
     def parse_block(block: Block) -> Parsed:
         return parse(block)._replace(source=block.source, end=block.end)
@@ -66,7 +70,8 @@ def parsed_blocks(
 
     # By default one core is left for learning.
     n_threads = options.threads or max(1, min(2, cores() - 1))
-    for parsed in ordered_map(parse_at_once, found, n_threads):
+    read = map(parse_at_once, found) if at_once else ordered_map(parse_at_once, found, n_threads)
+    for parsed in read:
         if isinstance(parsed, Parsed):
             yield parsed
         else:
