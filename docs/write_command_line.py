@@ -33,7 +33,8 @@ dwindle convert train.vw train.arrow
 - **Sorted data** (all examples of one class, then all of the other) is bad for every online learner: what was learned first is forgotten. A note says so. `--shuffle N` shuffles the examples within windows of N, which are kept in memory, in each pass anew; `--seed` changes the order.
 - **Learning on** from yesterday's model: [`--start-from`](learning-on.md).
 - **Ctrl-C** and SIGTERM write a checkpoint and print how to resume, also while the run waits for a pipe; a third one ends it at once, without a checkpoint. A run that was stopped and resumed gives the same model, to the bit.
-- **Completion** of commands and options: `eval "$(_DWINDLE_COMPLETE=bash_source dwindle)"` in `~/.bashrc`; for other shells `zsh_source` or `fish_source`.
+- **Defaults per project.** A `dwindle.toml` in the folder where a command runs has defaults of options: `label-column = "clicked"` for every command that has it, `[train]` and `gravity = 1e-6` for one. The command line comes first; a key that is no option is refused by name. [`dwindle config`](#dwindle-config) prints them; `DWINDLE_CONFIG` names another file.
+- **Completion** of commands, options, choices and file names: `eval "$(_DWINDLE_COMPLETE=bash_source dwindle)"` in `~/.bashrc`; for other shells `zsh_source` or `fish_source`.
 - **Other programs' options**, as `--l1` or `--alpha`, are answered with their name here.
 - **`dwindle tune`** [finds good settings](tuning.md); if it is stopped, the same command continues.
 

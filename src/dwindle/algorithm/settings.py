@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.adaptive import Adaptive, Centred
 from dwindle.algorithm.dual_averaging import FTRL, RDA
+from dwindle.algorithm.habits import AnswersHabits
 from dwindle.algorithm.losses import (
     ClippedSquared,
     Hinge,
@@ -104,7 +105,7 @@ class Ingredients(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class LearnerSettings:
+class LearnerSettings(AnswersHabits):
     """The settings of a learner.
 
     An ingredient is given by its name, with its parameters as settings of their own, or as the

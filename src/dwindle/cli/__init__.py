@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 import dwindle
+from dwindle.cli import project
 from dwindle.cli.hints import check_command, check_quadratic, hinted
 from dwindle.cli.signals import exit_on_signals
 
@@ -31,6 +32,7 @@ COMMANDS = {
     "convert": "Write data as Arrow, svmlight or VW text.",
     "generate": "Write examples of a task whose answer is known.",
     "demo": "The paper's experiment in small, on data that is already here.",
+    "config": "Print the defaults that dwindle.toml gives in this folder.",
     "warm-up": "Compile what most runs need, so that the first one need not wait.",
 }
 
@@ -66,6 +68,11 @@ class Commands(click.Group):
         check_command(args)
         found = super().resolve_command(ctx, args)
         check_quadratic(args)
+        path, command = project.file(), found[1]
+        if path is not None and command is not None and command.name != "config":
+            defaults = project.defaults_of(path, project.loaded(path), command, ctx)
+            typed = {name: project.as_typed(value) for name, value in defaults.items()}
+            ctx.default_map = {str(found[0]): typed}
         return found
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -7,13 +7,13 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import as_json, data, features, quiet, reading
+from dwindle.cli.options import FILE, as_json, data, features, quiet, reading
 from dwindle.cli.terminal import Watching, screen
 
 
 @click.command(name="convert")
 @data
-@click.argument("out")
+@click.argument("out", type=FILE)
 @features
 @click.option(
     "--to", type=click.Choice(["arrow", "svmlight", "vw"]),

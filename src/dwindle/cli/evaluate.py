@@ -10,7 +10,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.class_report import of_several
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, as_json, data, keep, reading, threshold
+from dwindle.cli.options import FILE, allow_unknown, as_json, data, keep, reading, threshold
 from dwindle.cli.output import for_json
 from dwindle.cli.terminal import Watching, screen, weighed
 from dwindle.runs.metrics import BINS, METRICS
@@ -20,7 +20,7 @@ ONE_CLASS = "one class only"
 
 
 @click.command(name="evaluate")
-@click.argument("model")
+@click.argument("model", type=FILE)
 @data
 @allow_unknown
 @threshold

@@ -8,14 +8,14 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, as_json, data, id_column, keep, reading
+from dwindle.cli.options import FILE, allow_unknown, as_json, data, id_column, keep, reading
 from dwindle.cli.terminal import Watching, screen
 
 INTERCEPT = "(intercept)"
 
 
 @click.command(name="explain")
-@click.argument("model")
+@click.argument("model", type=FILE)
 @data
 @allow_unknown
 @click.option(

@@ -4,13 +4,13 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import keep, quiet
+from dwindle.cli.options import FILE, keep, quiet
 from dwindle.model.export.targets import TARGETS, names
 
 
 @click.command(name="export")
-@click.argument("model")
-@click.argument("output")
+@click.argument("model", type=FILE)
+@click.argument("output", type=FILE)
 @click.option(
     "--to",
     type=click.Choice(names()),

@@ -19,7 +19,10 @@ _BITS = (
     "and `dwindle train --max-live N` or `--memory SIZE` bounds them"
 )
 _CROSS = "`dwindle train --interactions 'A*B'` multiplies namespaces or columns"
-_NAMES = "`dwindle inspect MODEL` shows weights by name: names are always kept"
+_NAMES = (
+    "`dwindle inspect MODEL` shows weights by name, "
+    "`dwindle export MODEL FILE --to vw-names` writes them"
+)
 _EXPLAIN = "`dwindle explain MODEL DATA` shows what each feature adds to a prediction"
 _RATE = "`dwindle train --learning-rate`"
 _PASSES = "`dwindle train --passes N`"
@@ -42,6 +45,8 @@ HINTS = {
     **dict.fromkeys(("-a", "--audit"), _EXPLAIN),
     **dict.fromkeys(("--quadratic", "--cubic"), _CROSS),
     **dict.fromkeys(("--readable-model", "--invert-hash"), _NAMES),
+    "--save-resume": "`dwindle train --save-state`",
+    "--daemon": "`dwindle serve MODEL` answers over HTTP",
     **dict.fromkeys(
         ("--oaa", "--csoaa", "--ect"), "`dwindle train --loss logistic` learns several classes"
     ),
@@ -58,7 +63,13 @@ HINTS = {
     # scikit-learn
     **dict.fromkeys(("--alpha", "--C", "--penalty"), _STRENGTH),
     **dict.fromkeys(("--max-iter", "--n-epochs", "--epochs"), _PASSES),
-    **dict.fromkeys(("--eta0", "--lr"), _RATE),
+    **dict.fromkeys(("--eta0", "--eta", "--lr", "--step-size"), _RATE),
+    "--l1-ratio": "`dwindle train --gravity G --l2 L` are the two strengths",
+    "--average": "`dwindle train --update averaged`",
+    "--tol": "`dwindle train --holdout N --patience N`",
+    "--random-state": "`dwindle train --seed N` with --shuffle; else nothing is left to chance",
+    "--n-jobs": "`dwindle tune --jobs N`",
+    "--verbose": "not needed: progress is shown unless --quiet",
     "--fit-intercept": _INTERCEPT,
     "--n-iter-no-change": "`dwindle train --patience N`",
     "--early-stopping": "`dwindle train --holdout N --patience N`",
@@ -77,8 +88,11 @@ ELSEWHERE = {
 
 LOSSES = {  # of scikit-learn, by what they are here
     "log_loss": "logistic",
+    "log": "logistic",
     "squared_error": "squared",
+    "squared_loss": "squared",
     "absolute_error": "quantile",
+    "modified_huber": "logistic",
 }
 
 COMMANDS = {  # of other programs
@@ -94,6 +108,7 @@ def hinted() -> Iterator[None]:
         yield
     except click.NoSuchOption as error:
         told = (HINTS | ELSEWHERE).get(error.option_name.replace("_", "-"))
+        told = told or _of_vw(error.option_name)
         if told is None:
             raise
         message = f"No such option {error.option_name!r}: {told}."
@@ -104,6 +119,16 @@ def hinted() -> Iterator[None]:
                 message = f"{error.message} Here it is --loss {here}."
                 raise click.BadParameter(message, error.ctx, error.param) from None
         raise
+
+
+def _of_vw(name: str) -> str | None:
+    """Answer any other flag of Vowpal Wabbit by the table of ``dwindle vw``."""
+    from dwindle.cli.vw_flags import FLAGS
+
+    flag = FLAGS.get("--" + name.lstrip("-").replace("-", "_"))
+    if flag is None or not name.startswith("--"):
+        return None
+    return f"of Vowpal Wabbit's flags, which `dwindle vw` takes, it is {flag.becomes}"
 
 
 def check_command(args: Sequence[str]) -> None:

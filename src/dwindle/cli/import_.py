@@ -5,11 +5,11 @@ import click
 from dwindle._base.text import counted
 from dwindle.algorithm.settings import LOSSES
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import model_file, quiet
+from dwindle.cli.options import FILE, model_file, quiet
 
 
 @click.command(name="import")
-@click.argument("text")
+@click.argument("text", type=FILE)
 @model_file
 @click.option(
     "--loss",

@@ -10,7 +10,7 @@ import click
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.frontier import class_table, table
-from dwindle.cli.options import keep
+from dwindle.cli.options import FILE, keep
 from dwindle.cli.output import for_json
 from dwindle.cli.terminal import counts, mapping
 
@@ -28,7 +28,7 @@ SHOWN_ELSEWHERE = {
 
 
 @click.command(name="inspect")
-@click.argument("model")
+@click.argument("model", type=FILE)
 @click.option(
     "--top", type=click.IntRange(0), default=20, show_default=True, help="How many weights to show."
 )

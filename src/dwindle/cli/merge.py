@@ -6,11 +6,11 @@ import click
 
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import as_json, model_file, quiet
+from dwindle.cli.options import FILE, as_json, model_file, quiet
 
 
 @click.command(name="merge")
-@click.argument("models", nargs=-1, required=True)
+@click.argument("models", nargs=-1, required=True, type=FILE)
 @model_file
 @click.option(
     "--keep", type=click.IntRange(0), help="Keep only the N heaviest features, of each class."

@@ -63,8 +63,10 @@ def decorated(*options: Callable[[Function], Function]) -> Callable[[Function], 
     return decorate
 
 
+FILE = click.Path(readable=False)  # a path, a URL or a query: for the completion of file names
+
 data = decorated(
-    click.argument("data", nargs=-1, required=True),
+    click.argument("data", nargs=-1, required=True, type=FILE),
     click.option("--format", "format_", type=click.Choice(registry.names()),
                  help="Format of the data.  [default: by extension, or by the first line]"),
     click.option("--delimiter", metavar="C",
@@ -126,7 +128,7 @@ def _model_file(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 model_file = click.option(
-    "--model", "-m", required=True, callback=_model_file, help="Model file to write."
+    "--model", "-m", required=True, type=FILE, callback=_model_file, help="Model file to write."
 )
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 

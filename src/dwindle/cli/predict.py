@@ -9,7 +9,7 @@ import click
 from dwindle._base.errors import SettingError
 from dwindle._base.text import counted
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, data, id_column, keep, reading, threshold
+from dwindle.cli.options import FILE, allow_unknown, data, id_column, keep, reading, threshold
 from dwindle.cli.output import written_to
 from dwindle.cli.terminal import Watching, screen
 
@@ -20,7 +20,7 @@ OTHERS = (".xlsx", ".xls", ".ods", ".json", ".arrow", ".feather")  # tables that
 
 
 @click.command(name="predict")
-@click.argument("model")
+@click.argument("model", type=FILE)
 @data
 @allow_unknown
 @click.option(

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from dwindle._base.errors import SettingError
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.options import (
+    FILE,
     Command,
     decorated,
     features,
@@ -61,7 +62,7 @@ server = decorated(
 
 
 @click.command(name="serve", cls=Command)
-@click.argument("model", required=False)
+@click.argument("model", required=False, type=FILE)
 @server
 @decorated(*(setting(TrainSettings, name) for name in ONLINE))
 @features

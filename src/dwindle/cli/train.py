@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.settings import AUTO, options_of
+from dwindle.algorithm.settings import AUTO, default_of, options_of
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.frontier import HELD, LATE, TITLES
 from dwindle.cli.options import (
@@ -70,7 +70,9 @@ STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the sett
 @click.pass_context
 @one_line_errors
 def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -> None:
-    """Learn a sparse model from DATA: files, folders, globs, or - for standard input.
+    """Learn a sparse model from DATA: files, folders, globs, URLs, or - for standard input.
+
+    DATA may also be a query of DuckDB: "duckdb:SELECT ...", or "duckdb:FILE?SELECT ...".
 
     Reads VW text, svmlight, CSV, TSV, JSON lines, Parquet and Arrow, plain or compressed with gz,
     zst, bz2 or xz. Every figure in the table on the terminal is measured before learning; from the
@@ -102,6 +104,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
     live = options.pop("live")
+    _put_first(ctx, options)
     settings = _settings(options)
     stop = StopSignals()
     try:
@@ -139,6 +142,14 @@ def watched(report: Report, port: int | None, title: str) -> Iterator[Observer]:
     live = LiveObserver(title, port, lambda address: report.note(f"watch it at {address}"))
     with live.serving():
         yield Observers(report, live)
+
+
+def _put_first(ctx: click.Context, options: dict[str, Any]) -> None:
+    """Let an option come before the project's default of the setting that it stands for."""
+    for name, other in STANDS_FOR.items():
+        typed = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if typed and ctx.get_parameter_source(other) is ParameterSource.DEFAULT_MAP:
+            options[other] = default_of(TrainSettings, other)
 
 
 def _settings(options: dict[str, Any]) -> TrainSettings:

@@ -52,5 +52,5 @@ def _run(ctx: click.Context, words: list[str]) -> None:
     assert isinstance(group, click.Group)
     own = group.get_command(ctx, words[0])
     assert own is not None
-    with own.make_context(words[0], words[1:], parent=ctx.parent) as inner:
+    with own.make_context(words[0], words[1:], parent=ctx.parent, default_map={}) as inner:
         own.invoke(inner)
