@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dwindle.model.merge import merge
     from dwindle.model.model import Model
     from dwindle.model.path import Path
+    from dwindle.reporting.report import Report, report
     from dwindle.runs.convert import convert
     from dwindle.runs.evaluate import evaluate
     from dwindle.runs.explain import explain
@@ -84,6 +85,7 @@ _HOMES = {
     "model.merge": ("merge",),
     "model.model": ("Model",),
     "model.path": ("Path",),
+    "reporting.report": ("Report", "report"),
     "runs.convert": ("convert",),
     "runs.evaluate": ("evaluate",),
     "runs.explain": ("explain",),
@@ -127,6 +129,7 @@ __all__ = [
     "Poisson",
     "Quantile",
     "ReadOptions",
+    "Report",
     "Rounding",
     "Schedule",
     "SettingError",
@@ -153,6 +156,7 @@ __all__ = [
     "merge",
     "predict",
     "read",
+    "report",
     "to_sklearn",
     "train",
     "tune",

@@ -1,7 +1,5 @@
 """Whatever a name says, it is text on the page."""
 
-from html.parser import HTMLParser
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from dwindle.pages.document import document, fragment
 from dwindle.pages.html import Markup, join, stranger, tag
 from dwindle.pages.tables import pairs, section, table, tiles
 from dwindle.pages.weights import Share, Weight, namespaces_table, weights_table
+from helpers.html import read
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -22,27 +21,6 @@ HOSTILE = [
     "\udcff lone",
     "]]> --> <!--",
 ]
-
-
-class Read(HTMLParser):
-    """The elements of a page, their attributes, and its text."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags, self.attributes, self.text, self._in = [], [], "", []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, name, attributes):
-        self.tags.append(name)
-        self.attributes += [(name, *each) for each in attributes]
-
-    def handle_data(self, data):
-        self.text += data
-
-
-def read(page):
-    return Read(page)
 
 
 def everything(name):
@@ -86,6 +64,11 @@ def test_any_text_comes_back_as_it_was_but_for_control_characters(text):
     assert page.text == "".join(map(pictured, text))
     assert page.attributes == [("p", "title", page.text)]
     assert page.tags == ["p"]
+
+
+def test_markup_in_an_attribute_is_escaped_all_the_same():
+    page = read(tag("iframe", srcdoc=tag("p", "a & b", title='"')))
+    assert page.attributes == [("iframe", "srcdoc", '<p title="&quot;">a &amp; b</p>')]
 
 
 def test_markup_is_not_escaped_twice():

@@ -22,6 +22,7 @@ COMMANDS = {
     "tune": "Find good settings by cross-validation, then train.",
     "predict": "Print one prediction a line.",
     "evaluate": "Print how good a model is on labelled data.",
+    "report": "Write a page about a model, and how good it is on data.",
     "explain": "Show what each feature adds to a prediction.",
     "inspect": "Show what a model kept and what it was made with.",
     "serve": "Answer predictions over HTTP, and learn from what is sent.",

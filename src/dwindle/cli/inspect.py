@@ -12,9 +12,8 @@ from dwindle.cli.errors import one_line_errors
 from dwindle.cli.frontier import class_table, table
 from dwindle.cli.options import FILE, keep
 from dwindle.cli.output import for_json
-from dwindle.cli.terminal import counts, mapping
+from dwindle.cli.terminal import counts
 
-COLUMNS = 8  # named, of each kind
 # Metadata that is shown in another form, or is for going on.
 SHOWN_ELSEWHERE = {
     "labels",
@@ -24,6 +23,7 @@ SHOWN_ELSEWHERE = {
     "frontier",
     "frontiers",
     "chosen_by",
+    "learning_curve",
 }
 
 
@@ -45,6 +45,7 @@ def command(model: str, *, top: int, as_json: bool, keep: int | None) -> None:
       dwindle inspect ads.parquet --top 10
       dwindle inspect path.parquet --keep 100
     """
+    from dwindle.model.describe import settings_of
     from dwindle.model.loading import load_saved, picked
 
     saved = load_saved(model)
@@ -63,7 +64,8 @@ def command(model: str, *, top: int, as_json: bool, keep: int | None) -> None:
     from dwindle.cli.weight_bars import Output, plain
 
     out = Output()
-    for line in (*_settings(found), "", *_outcome(found)):
+    settings = (f"{name:<13} {value}" for name, value in settings_of(found))
+    for line in (*settings, "", *_outcome(found)):
         click.echo(_wrapped(plain(line, out.encoding), out))
     for line in _frontier(saved, found, out.encoding):
         click.echo(line)
@@ -95,40 +97,16 @@ def _heaviest(model: Any, top: int, out: Any) -> None:
         click.echo(f"\nand {len(model) - top:,} more: --top {len(model)} shows all")
 
 
-def _settings(found: Any) -> Iterator[str]:
-    """Say what the model was trained with; of the reading options, those that are not default."""
-    from dwindle.data.options import ReadOptions, kept_reading
-
-    for name, value in found.settings.items():
-        if name != "intercept" and value is not None:
-            yield f"{name.replace('_', ' '):<13} {_told(value)}"
-    if labels := mapping(found.metadata.get("labels", {})):
-        yield f"labels        {labels}"
-    usual = kept_reading(ReadOptions())
-    reading = dict(found.metadata.get("reading", usual))
-    said, schema = reading.pop("columns", {}), reading.pop("schema", None)
-    for name, value in reading.items():
-        if value != usual.get(name):
-            yield f"{name.replace('_', ' '):<13} {_told(value)}"
-    yield from _columns(said if schema is None else {c["name"]: c["kind"] for c in schema})
-
-
-def _columns(kinds: dict[str, str]) -> Iterator[str]:
-    """Say which columns are of which kind."""
-    for kind in dict.fromkeys(kinds.values()):
-        names = [name for name, its in kinds.items() if its == kind]
-        more = f" and {len(names) - COLUMNS:,} more" if len(names) > COLUMNS else ""
-        yield f"{kind:<13} {', '.join(names[:COLUMNS])}{more}"
-
-
 def _outcome(found: Any) -> Iterator[str]:
     """Say the outcome, in the words of the training's summary."""
+    from dwindle.model.describe import told
+
     metadata = {"seen": None, "peak_live": None} | found.metadata
     classes = len(metadata.get("classes", ()))
     yield from counts(len(found), metadata.pop("seen"), metadata.pop("peak_live"), classes)
     for name, value in metadata.items():
         if value is not None and name not in SHOWN_ELSEWHERE:
-            yield f"{name.replace('_', ' '):<13} {_told(value)}"
+            yield f"{name.replace('_', ' '):<13} {told(value)}"
     if found.has_state:
         yield "state         kept: dwindle train --start-from goes on exactly"
     has = found.settings["intercept"]
@@ -139,8 +117,8 @@ def _outcome(found: Any) -> Iterator[str]:
 def _frontier(saved: Any, found: Any, encoding: str) -> Iterator[str]:
     """Show the gravities that were learned at once; of a path of several classes, those of each."""
     from dwindle.cli.weight_bars import plain
+    from dwindle.model.describe import lanes_in
     from dwindle.model.path import Path
-    from dwindle.runs.summary import lanes_in
 
     held = "holdout_loss" in found.metadata
     if isinstance(saved, Path):
@@ -172,20 +150,3 @@ def _lanes_for_json(saved: Any) -> dict[str, Any]:
 
 def _fields(lane: Any) -> dict[str, Any]:
     return for_json(lane._asdict())
-
-
-def _told(value: Any) -> str:
-    """Format a setting as one would write it."""
-    match value:
-        case dict() if [*map(type, value.values())] == [dict]:  # an ingredient
-            [(name, fields)] = value.items()
-            return f"{name}({', '.join(f'{k}={v}' for k, v in fields.items())})"
-        case dict():
-            return ", ".join(f"{k}={_told(v)}" for k, v in value.items() if v is not None)
-        case list():
-            return ", ".join("*".join(v) if isinstance(v, list) else str(v) for v in value)
-        case int() if not isinstance(value, bool):
-            return f"{value:,}"
-        case float():
-            return f"{value:.6g}"
-    return str(value)

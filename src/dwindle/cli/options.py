@@ -65,8 +65,7 @@ def decorated(*options: Callable[[Function], Function]) -> Callable[[Function], 
 
 FILE = click.Path(readable=False)  # a path, a URL or a query: for the completion of file names
 
-data = decorated(
-    click.argument("data", nargs=-1, required=True, type=FILE),
+how_read = decorated(
     click.option("--format", "format_", type=click.Choice(registry.names()),
                  help="Format of the data.  [default: by extension, or by the first line]"),
     click.option("--delimiter", metavar="C",
@@ -77,6 +76,7 @@ data = decorated(
     click.option("--threads", type=click.IntRange(1), help="Number of parser threads.",
                  show_default="2; 1 when learning on one or two cores"),
 )  # fmt: skip
+data = decorated(click.argument("data", nargs=-1, required=True, type=FILE), how_read)
 
 features = decorated(
     click.option("--label-column", default="label", show_default=True,

@@ -112,11 +112,6 @@ def counts(kept: int, seen: int | None, peak_live: int | None, classes: int = 0)
         yield f"alive         {counted(peak_live, 'feature')} at the peak"
 
 
-def mapping(labels: Mapping[str, float]) -> str:
-    """Say which label stands for which class."""
-    return ", ".join(f"{label} is {sign:+g}" for label, sign in labels.items())
-
-
 def weighed(found: Mapping[str, Any]) -> Iterator[str]:
     """Say what classes weighed in training, if not the same."""
     if weights := found.get("class_weight"):
@@ -183,6 +178,8 @@ class Report(Watching):
             click.echo(json.dumps(for_json(_fields(summary))))
         if self.as_json or self.quiet:
             return
+        from dwindle.model.describe import mapping
+
         s = summary
         labels, memory = mapping(s.labels), s.peak_memory_bytes
         lines = [

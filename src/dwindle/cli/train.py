@@ -25,6 +25,7 @@ from dwindle.cli.options import (
     setting,
     taken,
 )
+from dwindle.cli.page import Page
 from dwindle.cli.picture import Picture
 from dwindle.cli.signals import StopSignals
 from dwindle.cli.terminal import Report, screen
@@ -65,6 +66,7 @@ STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the sett
     help="Serve a page on loopback that shows the run as it goes on, and print its address; "
     "without a port, any that is free.",
 )
+@click.option("--report", metavar="FILE", help="Page about the run and its model, as HTML.")
 @as_json("progress and summary")
 @quiet
 @click.pass_context
@@ -83,6 +85,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
       dwindle train train.vw --model ads.parquet
       dwindle train train.vw --keep 100 --picture sizes.svg --model small.parquet
       dwindle train train.vw --choose-by loss --tolerance 0.05 --model small.parquet
+      dwindle train train.vw --report run.html --model ads.parquet
       dwindle train train.vw --path --model path.parquet
       dwindle train train.vw --dense --model all.parquet
       dwindle train train.vw --live 8080 --model ads.parquet
@@ -97,6 +100,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     paths, model = options.pop("data"), options.pop("model")
     picture = Picture(options.pop("picture"), model)
     picture.check(paths)
+    page = Page(options.pop("report"), model, paths)
     going_on = {name: options.pop(name) for name in ("resume", "start_from")}
     given = {
         STANDS_FOR.get(name, name)
@@ -110,7 +114,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     try:
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, stop, as_json=as_json, quiet=quiet)
-            with watched(report, live, model) as observer:
+            with watched(page.beside(report), live, model) as observer:
                 summary = train(paths, model, settings, observer=observer, given=given, **going_on)
     except Stopped as stopped:
         told = (
@@ -121,6 +125,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop.asked[0])
     report.summary(summary, model)
+    page.write(summary)
     if summary.frontier and summary.choice is not None:
         where = HELD if summary.best_pass else f"{LATE}, before learning"
         score = f"{TITLES[summary.choice.metric]} {where}"
@@ -130,7 +135,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
 
 
 @contextmanager
-def watched(report: Report, port: int | None, title: str) -> Iterator[Observer]:
+def watched(report: Observer, port: int | None, title: str) -> Iterator[Observer]:
     """Show a run on a page too, if a port is given; 0 is any."""
     if port is None:
         yield report

@@ -78,7 +78,8 @@ class Learner(PlainData):
     ['color=blue', 'color=red', 'price']
     """
 
-    # `model.checkpoint` sets these: the engine knows nothing of files.
+    # `model.checkpoint` sets these: the engine knows nothing of files and pages.
+    _repr_html_: ClassVar[Callable[[Self], str]]
     save: ClassVar[Callable[[Self, str | PathLike[str]], int]]
     load: ClassVar[Callable[[str | PathLike[str]], "Learner"]]
 

@@ -10,6 +10,7 @@ from dwindle._base.errors import errors_at
 from dwindle._base.notes import warn
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
+from dwindle.data.sources import size
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
 from dwindle.runs.run_data import Passes
@@ -30,6 +31,10 @@ class Data(Protocol):
     @property
     def name(self) -> str:
         """What messages call the data."""
+
+    @property
+    def share(self) -> float | None:
+        """How much of a pass has been yielded; None if that cannot be known."""
 
     def learned(self, more: bool) -> Iterator[Examples]:
         """Yield the examples of a pass; ``more`` passes may follow."""
@@ -56,6 +61,7 @@ class MatrixRows:
     ) -> None:
         self._batch, self._number, self._shuffled = batch, number, shuffled
         self._held: Batch | None = None
+        self.share: float | None = 0.0
         if holdout is not None:
             held = np.arange(1, batch.n_examples + 1) % holdout == 0
             self._held, self._batch = batch.only(held), batch.only(~held)
@@ -77,6 +83,7 @@ class MatrixRows:
         order = None if self._shuffled is None else self._shuffled(n)
         for i in range(0, n, ROWS):
             last = min(i + ROWS, n)
+            self.share = last / n
             if order is None:
                 yield Examples(self._batch.rows(i, last), self._called(self._number[i:last]))
             else:
@@ -102,6 +109,8 @@ class FileExamples:
     def __init__(self, data: Passes, labels: Labels, loss: Any, *, skip_bad: bool) -> None:
         self._data, self._labels, self._loss, self._skip_bad = data, labels, loss, skip_bad
         self._decided = False
+        self._size = size(data.paths)
+        self.share: float | None = None
 
     @property
     def name(self) -> str:
@@ -115,6 +124,7 @@ class FileExamples:
         """Yield the examples, a block of the file at a time, from the first with a label on."""
         for parsed in self._data.learned(more):
             parsed.n_bad(skip_bad=self._skip_bad)
+            self.share = parsed.end / self._size if self._size else None
             if not self._decided and self._labels.found(parsed.batch):
                 self._labels.decide(parsed, self._loss, warn)
                 self._decided = True

@@ -12,6 +12,7 @@ from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._data import Data, Examples
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import Model
+from dwindle.reporting.notebook import Bar, notebook_bar
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best, passes
 from dwindle.runs.progress import Progress
@@ -62,9 +63,20 @@ class Fitting:
         With a holdout it ends when the loss there has not improved for ``settings.patience`` passes
         in a row, and the learner is that of the best pass.
         """
+        with notebook_bar(settings.passes) as bar:
+            return self._fit(data, settings, bar)
+
+    def _fit(self, data: Data, settings: RunSettings, bar: Bar | None) -> int:
         best, number, kept = Best(), 0, None
+
+        def learned(more: bool) -> Iterator[Examples]:
+            for examples in data.learned(more):
+                yield examples
+                if bar is not None:
+                    bar.at(number + 1, data.share, self.examples)
+
         loop = passes(
-            data.learned,
+            learned,
             self.learn,
             self._end_pass,
             settings.passes,

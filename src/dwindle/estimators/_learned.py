@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_html_repr
 
 from dwindle._base.errors import DataError
 from dwindle.data.options import ReadOptions
@@ -19,6 +20,7 @@ from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._fitting import Models, Predictor, members_of
 from dwindle.model.classes import ClassModels, model_of, states_of
+from dwindle.model.display import html_of
 from dwindle.model.model import Model
 from dwindle.model.path import Path as LanePath
 from dwindle.runs.evaluate import evaluate
@@ -61,6 +63,18 @@ class HasLearned(HasColumns):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_predictor")
+
+    def _repr_html_inner(self) -> str:
+        """Show scikit-learn's diagram in a notebook and, below it, what was learned."""
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "_predictor"):
+            return diagram
+        return diagram + html_of(self._whole_model(), type(self).__name__)
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, str]:
+        """Show the same where notebooks ask for it in this way."""
+        found: dict[str, str] = super()._repr_mimebundle_(**how)
+        return found | ({"text/html": self._repr_html_inner()} if "text/html" in found else {})
 
     @property
     def coef_(self) -> Any:

@@ -18,6 +18,7 @@ from dwindle.algorithm.losses import (
     link,
 )
 from dwindle.algorithm.settings import LearnerSettings
+from dwindle.model.display import html_of_learner
 from dwindle.runs.build import make_learner
 
 SIGNS = {False: -1, True: 1}  # 0 and 1 are keys of it too
@@ -36,6 +37,9 @@ class TruncatedGradient(base.Estimator, LearnerSettings):
         self.learner = make_learner(self, self._default)
         if is_classification(self.learner.loss) != is_classification(self._default):
             raise SettingError(f"{self.loss!r} is not a loss of a {type(self).__name__}")
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}{html_of_learner(self.learner)}"
 
     def _do(self, work: Callable[..., float], x: Mapping[Any, Any], *args: float) -> float:
         """Learn or predict; if the names are not strings, which River's need not be, by strings."""

@@ -116,6 +116,13 @@ def _unfinished(kind: type[Learner] = Learner) -> Learner:
 
 # The engine knows nothing of files, so a learner gets these two methods here. `dwindle.Learner` and
 # `LaneLearner` are taken from this module, and a pickled one refers to it, so that all have them.
+def _repr_html(self: Learner) -> str:
+    from dwindle.model.display import html_of_learner  # noqa: PLC0415  (notebooks alone need it)
+
+    return html_of_learner(self)
+
+
+Learner._repr_html_ = _repr_html
 Learner.save = _save
 Learner.load = staticmethod(_load)
 for _kind in (Learner, LaneLearner):

@@ -26,6 +26,11 @@ class ClassModels:
         """Count the weights of all classes."""
         return sum(map(len, self.members))
 
+    def _repr_html_(self) -> str:
+        from dwindle.model.display import html_of  # noqa: PLC0415  (notebooks alone need it)
+
+        return html_of(self)
+
     @property
     def classes(self) -> list[Any]:
         """The classes, as labels spell them."""

@@ -85,6 +85,11 @@ class Model:
     def __len__(self) -> int:
         return len(self.key)
 
+    def _repr_html_(self) -> str:
+        from dwindle.model.display import html_of  # noqa: PLC0415  (notebooks alone need it)
+
+        return html_of(self)
+
     @property
     def loss(self) -> Any:
         """The loss it was trained with."""

@@ -188,6 +188,11 @@ class Path:
         """Count the features that the chosen lane keeps."""
         return len(self._model)
 
+    def _repr_html_(self) -> str:
+        from dwindle.model.display import html_of  # noqa: PLC0415  (notebooks alone need it)
+
+        return html_of(self)
+
     @property
     def chosen(self) -> Any:
         """The number of the lane that was chosen; of several classes, that of each."""

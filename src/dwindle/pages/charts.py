@@ -184,7 +184,10 @@ def _mark(chart: Chart, drawn: Sequence[Series], across: _Scale, up: _Scale) -> 
     if chart.marked is None:
         return None
     k, note = chart.marked
-    x, y = across(chart.x[k]), up(drawn[0].y[k])
+    y = next((each.y[k] for each in drawn if math.isfinite(each.y[k])), math.nan)
+    if math.isnan(y):
+        return None
+    x, y = across(chart.x[k]), up(y)
     is_left = x > (LEFT + WIDTH - RIGHT) / 2
     is_below = y < (TOP + HEIGHT - BOTTOM) / 2
     beside = {"x": x - 9 if is_left else x + 9, "y": y + 19 if is_below else y - 10}

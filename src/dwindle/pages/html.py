@@ -29,7 +29,7 @@ def escaped(text: Any) -> Markup:
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
-    """Return an element; children and the values of attributes are escaped.
+    """Return an element; children and the values of attributes are escaped, these also if markup.
 
     An underscore of an attribute's name is a hyphen, one at its end is left out. An attribute that
     is True has no value; one that is None or False is left out, and so is a child that is None.
@@ -38,7 +38,8 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
     '<a href="#x" class="y" aria-label="&quot;" hidden>R&amp;D</a>'
     """
     said = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escaped(value)}"')
+        f" {key.rstrip('_').replace('_', '-')}"
+        + ("" if value is True else f'="{escaped(str(value))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )

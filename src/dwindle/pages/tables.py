@@ -14,17 +14,21 @@ def table(
     *,
     values: Sequence[Sequence[Any]] = (),
     sortable: bool = False,
-    id_: str | None = None,
 ) -> Markup:
     """Return a table with a caption for who cannot see where it stands.
 
-    ``values`` are the numbers behind the cells, None where a cell is no number; they are what a
-    column is sorted by, whole to the last digit.
+    ``values`` are the numbers behind the cells, whole to the last digit, by which a column is
+    sorted; "" where a cell is text, by which it is sorted then, and None where it is a picture.
     """
     shown = list(rows)
-    numeric = [_is_number(values[0][k]) if values else False for k in range(len(headings))]
+    numeric = [_kind(values[0][k]) if values else False for k in range(len(headings))]
     heads = [
-        tag("th", _sorter(name) if sortable else name, scope="col", class_="n" if n else None)
+        tag(
+            "th",
+            _sorter(name) if sortable and n is not None else name,
+            scope="col",
+            class_="n" if n else None,
+        )
         for name, n in zip(headings, numeric, strict=True)
     ]
     body = [_row(row, values[i] if values else ()) for i, row in enumerate(shown)]
@@ -35,7 +39,6 @@ def table(
             tag("caption", caption),
             tag("thead", tag("tr", *heads)),
             tag("tbody", *body),
-            id=id_,
         ),
         class_="scroll",
         tabindex=0,
@@ -56,6 +59,11 @@ def _row(cells: Sequence[Any], values: Sequence[Any]) -> Markup:
     )
 
 
+def _kind(value: Any) -> bool | None:
+    """Tell whether a column has numbers; None if it has pictures."""
+    return None if value is None else _is_number(value)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -74,27 +82,19 @@ def bar(share: float, *, negative: bool = False) -> Markup:
     return tag("i", class_="bar neg" if negative else "bar", style=style)
 
 
-def tools(target: str, placeholder: str, choices: Sequence[tuple[str, str]] = ()) -> Markup:
-    """Return a field that searches the rows of a table, and a menu of the first column's values."""
+def searched(table: Markup, placeholder: str, choices: Sequence[str] = ()) -> Markup:
+    """Return a table below a field that searches its rows and a menu of its first column."""
     menu = None
     if len(choices) > 1:
-        options = [tag("option", shown, value=value) for value, shown in choices]
-        menu = tag(
-            "select",
-            tag("option", "all", value="*"),
-            *options,
-            data_pick=target,
-            aria_label="Show only",
-        )
-    field = tag(
-        "input", type="search", placeholder=placeholder, aria_label=placeholder, data_search=target
-    )
-    count = tag("output", class_="count", data_count=target, aria_live="polite")
-    return tag("div", field, menu, count, class_="tools")
+        options = [tag("option", each, value=f"={each}") for each in choices]
+        menu = tag("select", tag("option", "all", value=""), *options, aria_label="Show only")
+    field = tag("input", type="search", placeholder=placeholder, aria_label=placeholder)
+    count = tag("output", class_="count", aria_live="polite")
+    return tag("div", tag("div", field, menu, count, class_="tools"), table, class_="searched")
 
 
-def pairs(items: Iterable[tuple[str, Any]]) -> Markup:
-    """Return names and their values, as a list of definitions."""
+def pairs(items: Iterable[tuple[str, Any]], class_: str | None = None) -> Markup:
+    """Return names and their values, as a list of definitions; numbers, or ``wide`` text."""
     return tag(
         "dl",
         *(
@@ -102,7 +102,13 @@ def pairs(items: Iterable[tuple[str, Any]]) -> Markup:
             for name, value in items
             if value is not None
         ),
+        class_=class_,
     )
+
+
+def exactly(value: float, shown: str) -> Markup:
+    """Return a number as it is shown, with all its digits for who reads the page by program."""
+    return tag("data", shown, value=_exact(value))
 
 
 def tiles(items: Iterable[tuple[str, Any, Any]]) -> Markup:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dwindle._base.text import counted
-from dwindle.pages.html import Markup, join, stranger, tag
+from dwindle.pages.html import Markup, stranger, tag
 from dwindle.pages.numbers import figure, signed
-from dwindle.pages.tables import bar, table, tools
+from dwindle.pages.tables import bar, searched, table
 
 DEFAULT = "(default)"  # the namespace without a name
 MENU = 200  # namespaces that a menu may have
@@ -29,7 +29,7 @@ class Share(NamedTuple):
     size: float  # the sum of absolute weights
 
 
-def weights_table(weights: Iterable[Weight], total: int, *, id_: str = "weights-table") -> Markup:
+def weights_table(weights: Iterable[Weight], total: int, group: str = "namespace") -> Markup:
     """Return the heaviest weights with search and sort; ``total`` says how many there are."""
     rows = list(weights)
     if not rows:
@@ -37,32 +37,35 @@ def weights_table(weights: Iterable[Weight], total: int, *, id_: str = "weights-
     several = any(each.class_ is not None for each in rows)
     spaced = any(each.namespace for each in rows)
     heaviest = max(abs(each.weight) for each in rows) or 1.0
-    names = [*(["class"] if several else []), *(["namespace"] if spaced else [])]
+    names = [*(["class"] if several else []), *([group] if spaced else [])]
     names += ["feature", "weight", ""]
-    cells, values = [], []
-    for each in rows:
-        before = [each.class_ or ""] if several else []
-        before += [each.namespace or DEFAULT] if spaced else []
-        drawn = bar(abs(each.weight) / heaviest, negative=each.weight < 0)
-        cells.append([*map(stranger, [*before, each.feature]), signed(each.weight), drawn])
-        values.append([*[None] * (len(before) + 1), each.weight, None])
+    plain = [
+        [
+            *([each.class_ or ""] if several else []),
+            *([each.namespace or DEFAULT] if spaced else []),
+            each.feature,
+        ]
+        for each in rows
+    ]
+    bars = [bar(abs(each.weight) / heaviest, negative=each.weight < 0) for each in rows]
+    cells = [
+        [*map(stranger, names), signed(each.weight), drawn]
+        for names, each, drawn in zip(plain, rows, bars, strict=True)
+    ]
+    values = [[*[""] * len(plain[0]), each.weight, None] for each in rows]
     left = total - len(rows)
     caption = f"{counted(len(rows), 'weight')}, heaviest first"
     caption += f"; {left:,} lighter ones are left out" if left > 0 else ""
-    picks: list[str] = []
-    if several or spaced:
-        picks = [*dict.fromkeys(r.class_ or "" if several else r.namespace for r in rows)]
-    choices = [(pick if several else pick or DEFAULT, pick or DEFAULT) for pick in picks[:MENU]]
-    return join(
-        [
-            tools(id_, "Search features", choices),
-            table(caption, names, cells, values=values, sortable=True, id_=id_),
-        ]
-    )
+    first = [row[0] for row in plain] if several or spaced else []
+    made = table(caption, names, cells, values=values, sortable=True)
+    return searched(made, "Search features", [*dict.fromkeys(first)][:MENU])
 
 
-def namespaces_table(shares: Sequence[Share]) -> Markup | None:
-    """Return how many features and how much weight each namespace has; None if there is one."""
+def namespaces_table(shares: Sequence[Share], group: str = "namespace") -> Markup | None:
+    """Return how many features and how much weight each namespace has; None if there is one.
+
+    ``group`` is what they are called: columns, if the data is a table.
+    """
     if len(shares) < 2:
         return None
     whole = sum(each.size for each in shares) or 1.0
@@ -75,7 +78,7 @@ def namespaces_table(shares: Sequence[Share]) -> Markup | None:
         ]
         for each in shares
     ]
-    values = [[None, each.features, each.size, None] for each in shares]
-    names = ["namespace", "features", "sum of |weight|", "share"]
-    caption = f"{counted(len(shares), 'namespace')}, the heaviest first"
+    values = [["", each.features, each.size, None] for each in shares]
+    names = [group, "features", "sum of |weight|", "share"]
+    caption = f"{counted(len(shares), group)}, the heaviest first"
     return table(caption, names, cells, values=values, sortable=True)

@@ -21,7 +21,7 @@ from dwindle.runs.read_digest import ReadDigest
 
 COUNTS = (
     *("next_row", "pass_number", "done_in_pass", "bad_in_pass", "skipped_before", "bad_lines"),
-    *("examples_before", "weight_before"),
+    *("examples_before", "weight_before", "curve"),
 )
 
 
@@ -45,6 +45,7 @@ class Reached:
     weight_before: float = 0.0  # and their importance
     read: ReadDigest = field(default_factory=ReadDigest)  # in this pass
     read_before: str | None = None  # its digest, as the checkpoint says
+    curve: dict[str, list[Any]] = field(default_factory=dict)  # the rows told, as columns
 
     def measured(self) -> None:
         """Wait until all that was learned from is measured, if another thread measures."""

@@ -52,14 +52,26 @@ def evaluate_classes(
     """
     n = len(classes)
     confusion = confused(scores.argmax(axis=1), label.astype(np.int64), weight, n)
-    right, told, true = np.diag(confusion), confusion.sum(axis=0), confusion.sum(axis=1)
-    precision, recall, f1 = _share(right, told), _share(right, true), _share(2 * right, told + true)
+    return mean_losses(loss, scores, label, weight) | of_confusion(confusion, classes)
+
+
+def mean_losses(
+    loss: Any, scores: Numbers, label: NDArray[np.float32], weight: Numbers
+) -> dict[str, float]:
+    """Compute the loss, and the log loss if there are probabilities."""
     found = {"loss": rest_loss(loss, scores, label, weight)}
     if has_probabilities(loss):
         own = class_log_probabilities(loss, scores)[np.arange(len(label)), label.astype(np.int64)]
         found["log_loss"] = -float(np.average(np.maximum(own, np.log(SMALLEST)), weights=weight))
+    return found
+
+
+def of_confusion(confusion: Numbers, classes: Sequence[Any]) -> dict[str, Any]:
+    """Compute what `evaluate_classes` measures from how often each class was told to be each."""
+    right, told, true = np.diag(confusion), confusion.sum(axis=0), confusion.sum(axis=1)
+    precision, recall, f1 = _share(right, told), _share(right, true), _share(2 * right, told + true)
     by_class = zip(classes, *(each.tolist() for each in (precision, recall, f1, true)), strict=True)
-    return found | {
+    return {
         "accuracy": float(right.sum() / true.sum()),
         "majority_accuracy": float(true.max() / true.sum()),
         "macro_f1": float(f1[true > 0].mean()),

@@ -1,14 +1,15 @@
 """How good a model file is on labelled data."""
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle.algorithm.losses import is_classification
+from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions
 from dwindle.engine.validation import check_labels
@@ -45,23 +46,12 @@ def evaluate(
     metrics.check_threshold(threshold, loss)
     if several and threshold != metrics.HALF:
         raise SettingError("a threshold is for two classes: several have the likeliest")
-    labels = Labels.in_metadata(trained.metadata)
     parts = []
     skipped = 0
-    how = as_trained(trained, reading)
-    for parsed, score in predicted(trained, paths, how, observer or Observer()):
+    for parsed, score, label, weight in scored(trained, paths, reading, observer or Observer()):
         skipped += parsed.n_bad(skip_bad=skip_bad)
-        label = labels.mapped(parsed, loss)
-        if label is None:
-            raise DataError(f"{parsed.source}: there are no labels to compare with")
-        weight = parsed.batch.importances()
-        with errors_at(parsed.place):
-            if not several:
-                check_labels(loss, label, weight)
         counts = weight > 0
         parts.append((score[counts], label[counts], weight[counts]))
-    if not any(len(weight) for _, _, weight in parts):
-        raise DataError(f"{' '.join(paths)}: no labelled examples to evaluate on")
     p, y, h = (np.concatenate(each) for each in zip(*parts, strict=True))
     weights = h.astype(np.float64)
     return {
@@ -76,6 +66,37 @@ def evaluate(
         "kept": len(trained),
         "skipped": skipped,
     }
+
+
+class Scored(NamedTuple):
+    """Examples as they were read, their scores, and labels and weights as the loss needs them."""
+
+    parsed: Parsed
+    score: NDArray[np.float64]
+    label: NDArray[np.float32]
+    weight: NDArray[np.float32]
+
+
+def scored(
+    model: Model | ClassModels,
+    paths: Sequence[str],
+    reading: ReadOptions | None,
+    observer: Observer,
+) -> Iterator[Scored]:
+    """Yield labelled examples with their scores; refuse data without any."""
+    labels, any_counts = Labels.in_metadata(model.metadata), False
+    for parsed, score in predicted(model, paths, as_trained(model, reading), observer):
+        label = labels.mapped(parsed, model.loss)
+        if label is None:
+            raise DataError(f"{parsed.source}: there are no labels to compare with")
+        weight = parsed.batch.importances()
+        with errors_at(parsed.place):
+            if not isinstance(model, ClassModels):
+                check_labels(model.loss, label, weight)
+        any_counts = any_counts or bool((weight > 0).any())
+        yield Scored(parsed, score, label, weight)
+    if not any_counts:
+        raise DataError(f"{' '.join(paths)}: no labelled examples to evaluate on")
 
 
 def _figures(

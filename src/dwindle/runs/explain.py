@@ -54,7 +54,7 @@ def explain(
             parsed.n_bad(skip_bad=skip_bad)
             for i in range(min(left, parsed.batch.n_examples)):
                 tag = "" if parsed.tags is None else parsed.tags[i]
-                one = _explained(trained, parsed.batch.rows(i, i + 1), scores[i : i + 1])
+                one = explain_example(trained, parsed.batch.rows(i, i + 1), scores[i : i + 1])
                 yield one._replace(place=parsed.place(i), id=tag)
             left -= parsed.batch.n_examples
             if left <= 0:
@@ -63,7 +63,7 @@ def explain(
     return made()
 
 
-def _explained(model: Model | ClassModels, example: Any, score: Scores) -> Explained:
+def explain_example(model: Model | ClassModels, example: Any, score: Scores) -> Explained:
     """Explain one example; its place is not known here."""
     label = chance = None
     if is_classification(model.loss):

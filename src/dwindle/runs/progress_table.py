@@ -4,8 +4,8 @@ It has a line whenever the number of examples has doubled, and one at the end of
 """
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dwindle.features.batch import Batch
 
@@ -66,6 +66,24 @@ class Row(NamedTuple):
         columns = zip(cells, widths, strict=True)
         row = " ".join(f"{cell:>{width}}" for cell, width in columns if cell is not None)
         return f"{number:>4} {row}" if self.passes > 1 else row
+
+
+def extended(curve: Mapping[str, list[Any]], row: Row) -> dict[str, list[Any]]:
+    """Return a learning curve, the columns of rows that were told, with one more.
+
+    >>> extended({}, Row(2, 0.5, 0.4, None, 3, 4))
+    {'examples': [2], 'loss': [0.5], 'since_last': [0.4], 'alive': [3], 'seen': [4], 'pass': [1]}
+    """
+    told = row._asdict() | {"pass": row.pass_number}
+    del told["pass_number"], told["passes"]
+    if row.auc is None:
+        del told["auc"]
+    if math.isnan(row.accuracy):
+        del told["accuracy"]
+    return {
+        name: [*curve.get(name, ()), None if isinstance(v, float) and math.isnan(v) else v]
+        for name, v in told.items()
+    }
 
 
 def _loss(value: float, width: int) -> str:

@@ -10,6 +10,7 @@ from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.classes import ClassModels
+from dwindle.model.describe import lanes_in
 from dwindle.model.model import Model
 from dwindle.model.path import Path
 from dwindle.runs.checkpoint import Reached
@@ -135,6 +136,7 @@ def metadata(run: Reached, reading: ReadOptions) -> dict[str, Any]:
             "peak_live": run.learner.peak_live,
             "loss": run.first.loss,
             "passes": run.pass_number,
+            "learning_curve": run.curve,
         }
         | ({} if weight == examples else {"importance": weight})
         | ({"class_weight": run.labels.weight} if run.labels.weight else {})
@@ -176,12 +178,6 @@ def _lanes(learner: Learner | OneVsRest, model: Model | ClassModels | Path) -> d
         return found | {"frontier": lanes_in(said["frontier"])}
     by_class = zip(said["classes"], map(lanes_in, said["frontiers"]), strict=True)
     return found | {"class_frontiers": dict(by_class)}
-
-
-def lanes_in(told: list[dict[str, Any]]) -> list[Lane]:
-    """Read the gravities that a model's metadata describes."""
-    nothing = dict.fromkeys(Lane._fields, math.nan) | {"evidence": 0.0}
-    return [Lane(**nothing | each) for each in told]
 
 
 def _later_figures(run: Reached) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from dwindle.runs.build import choice_of, choosing, in_lanes, make_learners
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped, awaited
-from dwindle.runs.progress_table import cut
+from dwindle.runs.progress_table import cut, extended
 from dwindle.runs.run_data import Passes, labels_of
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.start import REMEMBERED, check_needed, completed, continued, fixed
@@ -331,7 +331,9 @@ class _Run(checkpoint.Reached):
         if not self.progress.weight:  # no label so far, so there is nothing to show
             return
         where = self.pass_number + 1, self.settings.passes
-        self.observer.row(self.progress.row(len(self.learner), self.learner.n_seen, *where))
+        row = self.progress.row(len(self.learner), self.learner.n_seen, *where)
+        self.curve = extended(self.curve, row)
+        self.observer.row(row)
 
     def _finish(self) -> Summary:
         learner, progress, first = self.learner, self.progress, self.first

@@ -33,26 +33,21 @@ if (!globalThis.dwindlePage) {
   });
 
   // Every word must be in a row, whatever its case; the menu picks values of the first column.
-  const filter = (id) => {
-    const table = document.getElementById(id);
-    if (!table) return;
-    const words = document.querySelector(`[data-search="${id}"]`).value.toLowerCase().split(/\s+/);
-    const picked = document.querySelector(`[data-pick="${id}"]`)?.value ?? "*";
+  document.addEventListener("input", (event) => {
+    const part = near(event, ".dwindle .searched");
+    if (!part) return;
+    const words = part.querySelector("input").value.toLowerCase().split(/\s+/);
+    const picked = part.querySelector("select")?.value ?? "";
     let shown = 0;
-    const rows = table.tBodies[0].rows;
+    const rows = part.querySelector("table").tBodies[0].rows;
     for (const row of rows) {
       const text = row.textContent.toLowerCase();
       const fits = words.every((word) => text.includes(word));
-      const here = fits && (picked === "*" || row.cells[0].textContent === picked);
+      const here = fits && (picked === "" || `=${row.cells[0].textContent}` === picked);
       row.classList.toggle("hide", !here);
       shown += here;
     }
-    const told = document.querySelector(`[data-count="${id}"]`);
-    told.textContent = shown === rows.length ? "" : `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown`;
-  };
-  document.addEventListener("input", (event) => {
-    const field = near(event, ".dwindle [data-search], .dwindle [data-pick]");
-    if (field) filter(field.dataset.search ?? field.dataset.pick);
+    part.querySelector(".count").textContent = shown === rows.length ? "" : `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown`;
   });
 
   // The crosshair tells the row of the chart's table that is nearest to the pointer.

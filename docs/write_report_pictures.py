@@ -1,0 +1,145 @@
+"""Write the pictures and the sizes of docs/report.md: pages about a planted shop, in a browser.
+
+They need Chromium and ``pip install playwright nbconvert ipykernel plotly vl-convert-python``.
+"""
+
+import argparse
+import csv
+import io
+import os
+import random
+import re
+import shutil
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import nbformat
+import vl_convert
+from nbconvert import HTMLExporter
+from nbconvert.preprocessors import ExecutePreprocessor
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from dwindle import TrainSettings, train
+from dwindle.data.options import ReadOptions
+from dwindle.pages.document import asset
+from dwindle.reporting.record import Recorder
+from dwindle.reporting.report import report, run_report
+
+HERE = Path(__file__).parent
+BEGIN, END = (
+    "<!-- sizes: written by docs/write_report_pictures.py -->\n",
+    "<!-- end of sizes -->\n",
+)
+CELLS = ("import dwindle", 'dwindle.Model.load("shop.parquet")')
+CITIES = ("Aachen", "Bergen", "Cork", "Dresden", "Eger", "Faro", "Ghent", "Halle", "Izmir", "Jena")
+SOURCES = ("search", "mail", "friend", "advert", "direct", "partner")
+DEVICES = ("phone", "laptop", "tablet")
+WORDS = ("free", "delivery", "late", "gift", "winter", "sale", "size", "return", "new", "second")
+
+
+def visits(path: Path, n: int, seed: int) -> str:
+    """Write visits to a shop as CSV; whether something was bought follows from a few columns."""
+    chance = random.Random(seed)  # noqa: S311  (nothing is secret)
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["bought", "city", "source", "device", "hour", "pages", "visitor", "asked"])
+        for _ in range(n):
+            city, source = chance.choice(CITIES), chance.choice(SOURCES)
+            device, pages = chance.choice(DEVICES), 1 + int(chance.expovariate(0.25))
+            asked = " ".join(chance.sample(WORDS, chance.randrange(4)))
+            score = -1.6 + 0.22 * min(pages, 12)
+            score += {"mail": 0.9, "friend": 1.4, "advert": -0.8}.get(source, 0.0)
+            score += {"Cork": 0.7, "Faro": -0.9}.get(city, 0.0) - 0.5 * (device == "phone")
+            score += 0.8 * ("gift" in asked) - 1.1 * ("late" in asked)
+            bought = int(chance.gauss(0, 1.2) < score)
+            visitor = f"v{chance.randrange(4000)}"
+            row = bought, city, source, device, chance.randrange(24), pages, visitor, asked
+            rows.writerow(row)
+    return str(path)
+
+
+def notebook(folder: Path) -> Path:
+    """Run a notebook that shows the model, and return it as a page."""
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    ExecutePreprocessor(kernel_name="python3").preprocess(made, {"metadata": {"path": folder}})
+    page = folder / "notebook.html"
+    page.write_text(HTMLExporter().from_notebook_node(made)[0])
+    return page
+
+
+def sizes(folder: Path) -> str:
+    """Compare the size of the page with what libraries would add to it."""
+    whole = (folder / "shop.html").read_text()
+    charts = re.findall(r"<svg.*?</svg>", whole, re.DOTALL)
+    plt.switch_backend("svg")
+    figure, axes = plt.subplots(figsize=(4.6, 2.7))
+    axes.plot([*range(150)], [k**0.5 for k in range(150)])
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="svg")
+    plotly = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"
+    kept = sum(map(len, (asset("page.css"), asset("page.js"))))
+    rows = {
+        f"the whole page above, with its {len(charts)} charts": len(whole.encode()),
+        "its charts": sum(map(len, charts)),
+        "its stylesheet and script": kept,
+        f"{len(charts)} charts of 150 points by matplotlib": len(charts) * len(drawn.getvalue()),
+        "vega-lite, bundled": len(vl_convert.javascript_bundle()),
+        "plotly, bundled": plotly.stat().st_size,
+    }
+    lines = [f"| {name} | {size / 1000:,.0f} |" for name, size in rows.items()]
+    return "\n".join(["| | kB |", "|---|---|", *lines, ""])
+
+
+def main() -> None:
+    """Train, report, and take the pictures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--to", type=Path, default=HERE, help="folder of the pictures")
+    to = options.parse_args().to
+    with tempfile.TemporaryDirectory() as name:
+        folder, to = Path(name), to.absolute()
+        os.chdir(folder)
+        data, test = visits(Path("visits.csv"), 20_000, 1), visits(Path("later.csv"), 5000, 2)
+        settings = TrainSettings(reading=ReadOptions(label_column="bought"))
+        recorder = Recorder()
+        summary = train([data], folder / "shop.parquet", settings, observer=recorder)
+        run_report(folder / "shop.parquet", summary, recorder).save(folder / "run.html")
+        report(folder / "shop.parquet", [test]).save(folder / "shop.html")
+        with sync_playwright() as play:
+            browser = play.chromium.launch(executable_path=shutil.which("chromium"))
+            for scheme, width, height, scale, page, part in (
+                ("light", 1200, 800, 1, "shop", ""), ("dark", 1200, 800, 1, "shop", "#data"),
+                ("light", 390, 780, 1.5, "shop", "#weights"), ("dark", 390, 780, 1.5, "run", ""),
+            ):  # fmt: skip
+                view = browser.new_context(
+                    viewport={"width": width, "height": height},
+                    color_scheme=scheme,  # type: ignore[arg-type]
+                    device_scale_factor=scale,
+                    reduced_motion="reduce",
+                )
+                tab = view.new_page()
+                tab.goto(f"{(folder / page).as_uri()}.html{part}")
+                tab.wait_for_timeout(400)
+                told = "desktop" if width > 500 else "phone"
+                tab.screenshot(path=to / f"report-{told}-{scheme}.png")
+                view.close()
+            page = browser.new_page(viewport={"width": 1000, "height": 900})
+            page.goto(notebook(folder).as_uri())
+            page.screenshot(path=to / "report-notebook.png")
+            browser.close()
+        for made in to.glob("report-*.png"):
+            Image.open(made).quantize(96).save(made, optimize=True)  # a third of the size
+        if to != HERE:
+            for made in ("shop.html", "run.html", "notebook.html"):
+                shutil.copy(folder / made, to)
+        else:
+            page = HERE / "report.md"
+            text = page.read_text()
+            before, _, after = text.partition(BEGIN)
+            page.write_text(before + BEGIN + sizes(folder) + END + after.partition(END)[2])
+
+
+if __name__ == "__main__":
+    main()
