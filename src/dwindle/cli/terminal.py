@@ -178,10 +178,10 @@ class Report(Watching):
             click.echo(json.dumps(for_json(_fields(summary))))
         if self.as_json or self.quiet:
             return
-        from dwindle.model.describe import mapping
+        from dwindle.model.describe import mapping_of
 
         s = summary
-        labels, memory = mapping(s.labels), s.peak_memory_bytes
+        labels, memory = mapping_of(s.labels), s.peak_memory_bytes
         lines = [
             *frontier(s),
             "",

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dwindle._base.checks import mapping, real, whole
+from dwindle._base.errors import DataError
 from dwindle.data.options import ReadOptions, kept_reading
 from dwindle.engine.lane_scores import Lane
 from dwindle.model.classes import ClassModels
@@ -11,6 +13,8 @@ from dwindle.model.model import Model
 from dwindle.model.path import Path
 
 COLUMNS = 8  # named, of each kind
+COUNTED = {"examples", "alive", "seen", "pass"}  # columns of a learning curve that are counts
+CURVE = COUNTED | {"loss", "since_last"}  # those that every one has
 
 
 def settings_of(model: Model | ClassModels | Path) -> Iterator[tuple[str, str]]:
@@ -18,7 +22,7 @@ def settings_of(model: Model | ClassModels | Path) -> Iterator[tuple[str, str]]:
     for name, value in model.settings.items():
         if name != "intercept" and value is not None:
             yield name.replace("_", " "), told(value)
-    if labels := mapping(model.metadata.get("labels", {})):
+    if labels := mapping_of(model.metadata.get("labels", {})):
         yield "labels", labels
     usual = kept_reading(ReadOptions())
     reading = dict(model.metadata.get("reading", usual))
@@ -37,7 +41,7 @@ def _columns(kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield kind, f"{', '.join(names[:COLUMNS])}{more}"
 
 
-def mapping(labels: Mapping[str, float]) -> str:
+def mapping_of(labels: Mapping[str, float]) -> str:
     """Say which label stands for which class."""
     return ", ".join(f"{label} is {sign:+g}" for label, sign in labels.items())
 
@@ -77,6 +81,25 @@ def frontiers_of(model: Model | ClassModels | Path) -> dict[Any, list[Lane]]:
     if "frontiers" in said:
         return dict(zip(said["classes"], map(lanes_in, said["frontiers"]), strict=True))
     return {None: lanes_in(said["frontier"])} if "frontier" in said else {}
+
+
+def checked_curve(value: Any, name: str = "learning_curve") -> dict[str, list[Any]]:
+    """Return the columns of a learning curve that a file has; refuse anything else."""
+    found = mapping(value, name)
+    if not found:
+        return {}
+    if not CURVE <= found.keys() <= {*CURVE, "auc", "accuracy"}:
+        raise DataError(f"{name}: expected {', '.join(sorted(CURVE))}, got {', '.join(found)}")
+    n = len(found["examples"]) if isinstance(found["examples"], list) else 0
+    for column, values in found.items():
+        if not isinstance(values, list) or len(values) != n:
+            raise DataError(f"{name}: {column} is not a list of {n} numbers")
+        for each in values:
+            if column in COUNTED:
+                whole(each, f"{name}: {column}")
+            elif each is not None:
+                real(each, f"{name}: {column}")
+    return found
 
 
 def judged_by(model: Model | ClassModels | Path) -> str:

@@ -18,7 +18,7 @@ from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.features.names import Text, cut, shown
 from dwindle.model.classes import ClassModels
-from dwindle.model.describe import frontiers_of, judged_by, settings_of
+from dwindle.model.describe import checked_curve, frontiers_of, judged_by, settings_of
 from dwindle.model.model import Model
 from dwindle.model.path import Path
 from dwindle.pages.charts import Axis, Chart, Guide, Series, figure_of
@@ -52,7 +52,7 @@ def figures_of(model: Models | Path) -> Iterator[tuple[str, Any, Any]]:
     loss = type(model.loss).__name__.lower()
     if "loss" in said:
         yield "loss", figure(float(said["loss"])), f"{loss}, before learning"
-    curve = said.get("learning_curve", {})
+    curve = checked_curve(said.get("learning_curve", {}))
     for name in ("auc", "accuracy"):
         if (value := _of_first_pass(curve, name)) is not None:
             yield METRICS[name], figure(value), "before learning"
@@ -79,10 +79,9 @@ def settings_list(model: Models | Path) -> Markup:
     return pairs(((name, stranger(value)) for name, value in said), class_="wide")
 
 
-def curve_charts(
-    curve: Mapping[str, list[Any]], best_constant_loss: float | None = None
-) -> Iterator[Chart]:
+def curve_charts(model: Models | Path, best_constant_loss: float | None = None) -> Iterator[Chart]:
     """Draw what was measured before learning, against the number of examples."""
+    curve = checked_curve(model.metadata.get("learning_curve", {}))
     told = [k for k, n in enumerate(curve.get("examples", [])) if n >= FIRST]
     if len(told) < 2:
         return
@@ -258,7 +257,7 @@ def _binary(names: Text) -> pa.Array:
 
 def html_of(model: Models | Path, name: str | None = None) -> str:
     """Show a model in a notebook: figures, curve and gravities, and the heaviest weights."""
-    drawn = [*curve_charts(model.metadata.get("learning_curve", {}))][:2]
+    drawn = [*curve_charts(model)][:2]
     if len(frontiers := [*frontier_charts(model)]) == 1:
         drawn += frontiers
     *by_group, weights = weights_parts(model, IN_NOTEBOOKS)

@@ -188,7 +188,7 @@ def _run_list(s: Summary) -> Markup:
 def _learning(model: Model | ClassModels, run: tuple[Summary, Recorder] | None) -> Iterator[Chart]:
     """Draw the learning curve and, of a run, its passes and its memory."""
     constant = None if run is None else run[0].best_constant_loss
-    yield from curve_charts(model.metadata.get("learning_curve", {}), constant)
+    yield from curve_charts(model, constant)
     if run is None:
         return
     passes = run[1].passes

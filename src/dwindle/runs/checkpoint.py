@@ -14,6 +14,7 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
 from dwindle.model.loading import load_saved
+from dwindle.model.describe import checked_curve
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures, Progress
@@ -144,7 +145,7 @@ def _texts(value: Any, name: str) -> list[str]:
     return value
 
 
-_CHECKS = {"bad_lines": _texts, "weight_before": real}
+_CHECKS = {"bad_lines": _texts, "weight_before": real, "curve": checked_curve}
 
 
 def check_same(path: Place, here: dict[str, Any], there: dict[str, Any]) -> None:
