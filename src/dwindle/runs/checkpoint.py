@@ -13,8 +13,8 @@ from dwindle.data.labels import Labels
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
-from dwindle.model.loading import load_saved
 from dwindle.model.describe import checked_curve
+from dwindle.model.loading import load_saved
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best
 from dwindle.runs.progress import Figures, Progress
