@@ -6,16 +6,16 @@ from typing import Any
 import click
 
 from dwindle.cli.errors import one_line_errors
-from dwindle.cli.options import allow_unknown, how_read, id_column, keep, reading, threshold
+from dwindle.cli.options import FILE, allow_unknown, how_read, id_column, keep, reading, threshold
 from dwindle.cli.page import checked
 from dwindle.cli.terminal import Watching, screen
 
 
 @click.command(name="report")
-@click.argument("model")
-@click.argument("data", nargs=-1)
+@click.argument("model", type=FILE)
+@click.argument("data", nargs=-1, type=FILE)
 @click.option(
-    "--output", "-o", metavar="FILE",
+    "--output", "-o", type=FILE, metavar="FILE",
     help="HTML file to write.  [default: MODEL with the extension .html]",
 )  # fmt: skip
 @click.option(

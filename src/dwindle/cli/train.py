@@ -13,6 +13,7 @@ from dwindle.algorithm.settings import AUTO, default_of, options_of
 from dwindle.cli.errors import one_line_errors
 from dwindle.cli.frontier import HELD, LATE, TITLES
 from dwindle.cli.options import (
+    FILE,
     Command,
     as_json,
     data,
@@ -66,7 +67,9 @@ STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the sett
     help="Serve a page on loopback that shows the run as it goes on, and print its address; "
     "without a port, any that is free.",
 )
-@click.option("--report", metavar="FILE", help="Page about the run and its model, as HTML.")
+@click.option(
+    "--report", type=FILE, metavar="FILE", help="Page about the run and its model, as HTML."
+)
 @as_json("progress and summary")
 @quiet
 @click.pass_context
