@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = _followed(path)
     _check_place(target)
     _remove_left_behind(target)
-    new = target
+    new, is_written = target, False
     try:
         if _is_device(target):
             with target.open("wb") as file:
@@ -47,6 +47,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with _new_file(target, until_moved) as aside:
                 new = Path(aside.name)
                 yield aside
+                is_written = True
                 aside.flush()
                 os.fsync(aside.fileno())
             set_permissions(new, like=target)
@@ -54,8 +55,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             sync_folder(target.absolute().parent)
     except OSError as error:
         # Another error is of what the caller read meanwhile.
-        if error.errno in FULL or target.name in Path(error.filename or "").name:
-            raise _unwritable(target, error) from None
+        own = is_written or error.errno in FULL or target.name in Path(error.filename or "").name
+        if own:
+            raise unwritable(target, error) from None
         raise
     finally:
         if new != target:
@@ -71,7 +73,7 @@ def _uploading(url: str) -> Iterator[BinaryIO]:
         try:
             remote.upload(aside.name, url)
         except OSError as error:
-            raise _unwritable(url, error) from None
+            raise unwritable(url, error) from None
 
 
 def _new_file(target: Path, until_moved: ExitStack) -> BinaryIO:
@@ -116,7 +118,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         with TemporaryFile(dir=target.absolute().parent):
             pass
     except OSError as error:
-        raise _unwritable(target, error) from None
+        raise unwritable(target, error) from None
 
 
 Place = Path | RemotePath
@@ -155,7 +157,8 @@ class UnwritableError(OSError):
     """A file cannot be written; the message names it and says why."""
 
 
-def _unwritable(target: str | Path, error: OSError) -> UnwritableError:
+def unwritable(target: str | Path, error: OSError) -> UnwritableError:
+    """Return an error that names the file."""
     return UnwritableError(f"{target}: cannot be written: {error.strerror or error}")
 
 

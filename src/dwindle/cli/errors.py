@@ -44,6 +44,9 @@ def one_line_errors(command: Function) -> Function:
         except (DataError, DivergedError, OSError, SettingError) as error:
             click.echo(f"dwindle: {error}", err=True)
             sys.exit(2 if isinstance(error, SettingError) else 1)
+        except MemoryError as error:
+            click.echo(f"dwindle: out of memory{f': {error}' if str(error) else ''}", err=True)
+            sys.exit(1)
         finally:
             log.removeHandler(notes)
 

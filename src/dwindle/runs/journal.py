@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dwindle._base.errors import DataError
+from dwindle._base.files import unwritable
 
 BEGIN = b'{"about": '
 
@@ -54,8 +55,11 @@ class Journal:
         """Append the result of finished work."""
         line = _line([name, result])
         self._done[name] = json.loads(line)[1]
-        with self.path.open("ab") as file:
-            file.write(self._head + line)
+        try:
+            with self.path.open("ab") as file:
+                file.write(self._head + line)
+        except OSError as error:
+            raise unwritable(self.path, error) from None
         self._head = b""
 
     def _read(self, line: bytes) -> Any:

@@ -1,7 +1,9 @@
 """CSV and TSV with a header."""
 
 import csv
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -112,6 +114,7 @@ class _RowNumbers:
         self._skipped: list[tuple[BadLine, int]] = []  # by row, with its newlines
         self._first, self._before = first, first - 1
         self._newlines = 0  # in cells of the rows before
+        self.not_unicode = False  # a row to be skipped is not UTF-8: Arrow cannot hand it over
 
     def skip(self, row: Any) -> str:
         """Remember a row that has too few or too many cells."""
@@ -124,6 +127,23 @@ class _RowNumbers:
         fault = BadLine(self.source, row.number + self._before, message)
         self._skipped.append((fault, newlines))
         return "skip"
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Notice that Arrow could not tell of a row, for which it has only a hook of Python."""
+        before = sys.unraisablehook
+
+        def noticed(event: Any) -> None:
+            if getattr(event.object, "__self__", None) is self:
+                self.not_unicode = True
+            else:
+                before(event)
+
+        sys.unraisablehook = noticed
+        try:
+            yield
+        finally:
+            sys.unraisablehook = before
 
     def restart(self) -> None:
         """Go on with a reader that counts from 1 again."""
@@ -199,12 +219,20 @@ def _tables(
     while True:
         last: list[pa.RecordBatch] = []
         try:
-            for table in pyarrow.csv.open_csv(file, *options):
+            with rows.told():
+                reader = pyarrow.csv.open_csv(file, *options)
+            while True:
+                with rows.told():
+                    table = next(reader, None)
+                if table is None:
+                    break
                 yield from last
                 last = [table]
         except pa.ArrowInvalid as error:
             if str(error) != "Empty CSV file":  # there is a header: a table of no rows
                 file.check()
+                if rows.not_unicode:
+                    error = "a row has too few or too many cells and is not UTF-8: save it as UTF-8"
                 raise DataError(f"{source}: {error}") from None
         file.check()  # before the last rows, which may be in quotes by mistake, are used
         yield from last

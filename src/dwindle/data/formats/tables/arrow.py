@@ -220,12 +220,23 @@ def _parquet(path: str, name: str) -> tuple[pa.Schema, Read]:
                     break
         opened = partial(pq.ParquetFile, page_checksum_verification=True)
         with _naming(name), opened(path, read_dictionary=strings) as file:
+            _check_rows(file.metadata, path)
             done, coded = 0, _dictionaries(file) & set(wanted)
             for batch in file.iter_batches(MOST_ROWS, columns=wanted):
                 done += batch.num_rows
                 yield _encoded(validation.checked(batch), coded), done / file.metadata.num_rows
 
     return schema, read
+
+
+def _check_rows(metadata: pq.FileMetaData, path: str) -> None:
+    """Refuse metadata that contradicts itself: Arrow's readers then return different rows."""
+    rows = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+    if rows != metadata.num_rows:
+        raise DataError(
+            f"{path}: is damaged: its metadata says {metadata.num_rows} rows, and its row groups "
+            f"have {rows}: make it again"
+        )
 
 
 def _dictionaries(file: pq.ParquetFile) -> set[str]:

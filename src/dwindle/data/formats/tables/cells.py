@@ -50,7 +50,7 @@ def numbers(
 def _ever_barer(column: pa.Array, words: bool) -> Iterator[pa.Array]:
     """Yield the cells as they are, without spaces around them, and without words for missing."""
     yield column
-    column = pc.ascii_trim_whitespace(column)
+    column = pc.ascii_trim(column, SPACE.decode())  # not ascii_trim_whitespace: it trims more
     yield column
     if words:
         missing = pc.match_substring_regex(column.cast(pa.binary()), MISSING)
