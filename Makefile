@@ -7,6 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 TESTS ?=
 
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
+.PHONY: fuzz corpus faults kills test-bounds
 .PHONY: bench paper paper-quick auto defaults regression classes big-ads big-ads-small frontier docs clean
 
 help:  ## list these targets
@@ -23,6 +24,23 @@ quick: lint  ## the same without the slow tests
 
 test-all: lint  ## the same with every combination of settings and many more examples
 	DWINDLE_FULL=1 $(PYTEST) $(TESTS)
+
+ATTACK := PYTHONPATH=tests $(BIN)/python -m
+FUZZ ?= --inputs 100000
+KILLS ?= --kills 200
+FAULTS ?=
+
+fuzz: .venv/developing  ## inputs by chance against plain readers; FUZZ='--inputs 1000000 --seed 1' for more
+	$(ATTACK) attacks.fuzz $(FUZZ)
+
+faults: .venv/developing  ## every write, sync, rename and allocation of the commands fails once, in turn
+	$(ATTACK) attacks.faults $(FAULTS)
+
+kills: .venv/developing  ## commands killed in every phase and run again; KILLS='--kills 1000' for more
+	$(ATTACK) attacks.kills $(KILLS)
+
+test-bounds: .venv/developing  ## all tests with every index of compiled code checked; takes long
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(TESTS)
 
 coverage: .venv/developing  ## the share of Python lines that the tests run
 	$(PYTEST) --cov --cov-report=term $(TESTS)
