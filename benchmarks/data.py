@@ -1,7 +1,6 @@
 """The data of the benchmarks: generated from a seed, written as VW text some rows at a time."""
 
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,11 +29,11 @@ def ten_lines(path: Path) -> Path:
 ANIMALS, FOODS, KINDS, OTHERS = ("Herbivore", "Carnivore"), ("Plant", "Meat"), 1000, 10_000
 
 
-def eat(path: Path, rows: int, seed: int = 0) -> Labels:
+def eat(path: Path, rows: int, seed: int = 0, *, every_pair: bool = False) -> Labels:
     """Whether an animal eats a food, both of 1,000 kinds, with ten features that tell nothing.
 
-    Herbivores eat plants, carnivores meat. In each row the animal or the food is of the first
-    quarter of its kinds, so that some pairs never come.
+    Herbivores eat plants, carnivores meat, 500 kinds of each. In each row the animal or the food is
+    of the first quarter of its kinds, so that some pairs never come, unless every pair may.
     """
     rng = np.random.default_rng(seed)
     animal, food = (
@@ -47,86 +46,43 @@ def eat(path: Path, rows: int, seed: int = 0) -> Labels:
         for first in range(0, rows, CHUNK):
             n = min(CHUNK, rows - first)
             a, b = rng.integers(0, KINDS, (2, n))
-            is_animal_rare = rng.random(n) < 0.5
-            a, b = np.where(is_animal_rare, a, a // 4), np.where(is_animal_rare, b // 4, b)
+            if not every_pair:
+                is_animal_rare = rng.random(n) < 0.5
+                a, b = np.where(is_animal_rare, a, a // 4), np.where(is_animal_rare, b // 4, b)
             labels.append(a % 2 == b % 2)
             noise = rng.integers(0, OTHERS, (len(others), n))
             columns = [animal.take(pa.array(a)), food.take(pa.array(b))]
             columns += [each.take(pa.array(k)) for each, k in zip(others, noise, strict=True)]
-            _write(file, labels[-1], *columns)
+            write_lines(file, labels[-1], *columns)
     return np.concatenate(labels)
 
 
-# Like rcv1
-
-
-class Rcv1:
-    """Rows of some 77 features out of 40,000, whose frequency falls as a power law.
-
-    With ``once``, each example has a feature that none other has.
-    """
-
-    D, DRAWN = 40_000, 80  # some of those drawn are the same
-
-    def __init__(self, prefix: str = "", *, once: bool = False) -> None:
-        rng = np.random.default_rng(TRUTH)
-        self._once = once
-        self._truth = np.where(rng.random(self.D) < 0.05, 3 * rng.normal(size=self.D), 0.0)
-        self._column = rng.permutation(self.D)  # a vocabulary is not sorted by frequency
-        self._name = pa.array([f"{prefix}{j}" for j in range(self.D)])
-        self._number = pa.array([f"{v / 10**4:.4f}" for v in range(10**4)])
-
-    def write(self, file: IO[bytes], megabytes: float, seed: int = 0) -> Labels:
-        """Write at least so many megabytes."""
-        rng = np.random.default_rng(seed)
-        labels = []
-        written = 0
-        for first in count(0, CHUNK):
-            j = np.sort(self._column[_power_law(rng, self.D, (CHUNK, self.DRAWN))], axis=1)
-            is_new = np.diff(j, axis=1, prepend=-1) != 0
-            v = rng.integers(1, 10**4, j.shape)
-            labels.append(_drawn(rng, np.where(is_new, self._truth[j] * v / 10**4, 0).sum(axis=1)))
-            columns = self._head(first), self._features(j, v, is_new)
-            written += _write(file, labels[-1], *columns)
-            if written >= megabytes * 10**6:
-                return np.concatenate(labels)
-        raise AssertionError
-
-    def _head(self, first: int) -> pa.Array:
-        if not self._once:
-            return pa.array(["|f"]).take(pa.array(np.zeros(CHUNK, np.int32)))
-        return pa.array([f"|f once{first + i}" for i in range(CHUNK)])
-
-    def _features(self, j: NDArray[Any], v: NDArray[Any], is_new: NDArray[np.bool_]) -> pa.Array:
-        bound = np.concatenate([[0], is_new.sum(axis=1).cumsum()]).astype(np.int32)
-        name, number = self._name.take(pa.array(j[is_new])), self._number.take(pa.array(v[is_new]))
-        tokens = pc.binary_join_element_wise(name, number, ":")
-        return pc.binary_join(pa.ListArray.from_arrays(pa.array(bound), tokens), " ")
+# Like rcv1, in memory
 
 
 def rcv1_matrix(n: int) -> tuple[csr_array, NDArray[Any]]:
-    """Like `Rcv1` with 70 features drawn a row, as a sparse matrix and labels -1, 1."""
+    """Rows of 70 features drawn out of 40,000, as a sparse matrix and labels -1, 1."""
     d, drawn = 40_000, 70
     rng = np.random.default_rng(0)
-    column = rng.permutation(d).astype(np.int32)[_power_law(rng, d, n * drawn)]
+    column = rng.permutation(d).astype(np.int32)[power_law(rng, d, n * drawn)]
     value = rng.random(n * drawn).astype(np.float32)
     start = np.arange(0, n * drawn + 1, drawn, dtype=np.int32)
     table = csr_array((value, column, start), shape=(n, d))
     table.sum_duplicates()
     truth = np.where(rng.random(d) < 0.05, rng.normal(size=d), 0.0)
     margin = table @ truth
-    return table, np.where(_drawn(rng, margin - np.median(margin)), 1, -1)
+    return table, np.where(drawn_labels(rng, margin - np.median(margin)), 1, -1)
 
 
 def rcv1_dicts(n: int) -> list[tuple[dict[str, float], bool]]:
-    """Like `Rcv1` with 70 features drawn a row, as dicts and labels."""
+    """The same as dicts and labels."""
     d, drawn = 40_000, 70
     rng = np.random.default_rng(0)
     truth = np.where(rng.random(d) < 0.05, rng.normal(size=d), 0.0)
     examples = []
     for _ in range(n):
-        word, x = _power_law(rng, d, drawn), rng.random(drawn)
-        label = bool(_drawn(rng, truth[word] @ x))
+        word, x = power_law(rng, d, drawn), rng.random(drawn)
+        label = bool(drawn_labels(rng, truth[word] @ x))
         examples.append((dict(zip([f"word{j}" for j in word], x.tolist(), strict=True)), label))
     return examples
 
@@ -136,10 +92,11 @@ def rcv1_dicts(n: int) -> list[tuple[dict[str, float], bool]]:
 SPACES, EACH, VOCABULARY, TELLING = ("user", "query", "site"), 10, 3 * 10**7, 10**4
 
 
-def ads(path: Path, rows: int, seed: int = 0) -> Labels:
+def ads(path: Path, rows: int, seed: int = 0, vocabulary: int = VOCABULARY) -> Labels:
     """Names whose r-th most frequent comes up as 1/r, ten in each of three namespaces.
 
-    Most are seen once: 1.5 million rows have some 10^7 distinct ones. The frequent ones tell.
+    Of a large vocabulary most are seen once, of a small one all are met soon. The frequent ones
+    tell.
     """
     rng = np.random.default_rng(seed)
     truth = np.random.default_rng(TRUTH).normal(scale=0.5, size=(len(SPACES), TELLING))
@@ -150,11 +107,11 @@ def ads(path: Path, rows: int, seed: int = 0) -> Labels:
             margin = np.zeros(shape[0])
             columns = []
             for space, weights in zip(SPACES, truth, strict=True):
-                rank = np.exp(rng.random(shape) * np.log(VOCABULARY)).astype(np.int64)
+                rank = np.exp(rng.random(shape) * np.log(vocabulary)).astype(np.int64)
                 margin += np.where(rank < TELLING, weights[rank % TELLING], 0).sum(axis=1)
                 columns.append(_names(space, rank))
-            labels.append(_drawn(rng, margin))
-            _write(file, labels[-1], *columns)
+            labels.append(drawn_labels(rng, margin))
+            write_lines(file, labels[-1], *columns)
     return np.concatenate(labels)
 
 
@@ -190,18 +147,18 @@ def wide(width: int, n: int, batch: int) -> Iterator[tuple[csr_array, NDArray[An
 # What they share
 
 
-def _power_law(rng: np.random.Generator, d: int, shape: int | tuple[int, ...]) -> NDArray[np.int32]:
+def power_law(rng: np.random.Generator, d: int, shape: int | tuple[int, ...]) -> NDArray[np.int32]:
     """Ranks below d; rank r comes up as r^(-2/3)."""
     drawn: NDArray[np.float64] = rng.random(shape)
     return (d * drawn**3).astype(np.int32)
 
 
-def _drawn(rng: np.random.Generator, margin: Any) -> Any:
+def drawn_labels(rng: np.random.Generator, margin: Any) -> Any:
     """Labels of a logistic model."""
     return rng.random(np.shape(margin)) < 1 / (1 + np.exp(-margin))
 
 
-def _write(file: IO[bytes], label: Labels, *columns: pa.Array) -> int:
+def write_lines(file: IO[bytes], label: Labels, *columns: pa.Array) -> int:
     """Write a line for each row; returns the bytes."""
     label = pa.array(["-1", "1"]).take(pa.array(label.astype(np.int32)))
     lines = pc.binary_join_element_wise(label, *columns, " ")

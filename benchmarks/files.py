@@ -1,94 +1,168 @@
-"""What the workloads on files share: the ten lines taken off, the models compared."""
+"""What the workloads on files share: generated text that is kept, and a race on it."""
 
-from collections.abc import Sequence
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.bars import FASTER_THAN_VW
-from benchmarks.data import Labels, ten_lines
+from benchmarks.data import Labels
 from benchmarks.results import Figure, Row, row, speed
-from benchmarks.side_by_side import Run, interleaved, once
+from benchmarks.side_by_side import Plan, Run, interleaved
 from benchmarks.tools import (
-    DWINDLE,
-    VW,
-    Settings,
-    models,
-    parsed,
+    ADAPTIVE,
+    DEFAULT_BITS,
+    FIT,
+    OURS,
+    PAIRS,
+    PREDICT,
+    VW_PREDICT,
+    Input,
+    Reading,
+    bits_for,
+    dwindle,
+    learning,
+    predicting,
     said_by,
     spoken,
-    three_ways,
+    unfitted,
 )
-from dwindle.model.model import Model
 from dwindle.runs.metrics import auc
 
+HERE = Path(__file__).parent
 TEN = ", ten lines"
 
 
-def with_tens(
-    whole: dict[str, list[str]], tens: dict[str, list[str]], rounds: int
-) -> tuple[dict[str, list[Run]], dict[str, list[Run]]]:
-    """What each tool takes, and what it takes for ten lines, in the same rounds."""
-    small = {f"{tool}{TEN}": command for tool, command in tens.items()}
-    runs = interleaved(whole | small, rounds)
-    return {tool: runs[tool] for tool in whole}, {tool: runs[f"{tool}{TEN}"] for tool in whole}
+class Text(NamedTuple):
+    """A file of VW text, and what is known of it."""
+
+    path: Path
+    features: int  # that are different, interactions included
+
+    @property
+    def labels(self) -> Labels:
+        """The label of each line."""
+        found: Labels = np.load(self.path.with_suffix(".npy"))
+        return found
+
+    @property
+    def megabytes(self) -> float:
+        """Its size."""
+        return self.path.stat().st_size / 1e6
 
 
-def against_vw(
-    case: str, whole: dict[str, list[str]], tens: dict[str, list[str]], rounds: int, folder: Path
-) -> tuple[list[Row], Figure]:
-    """The two tools on a file, and how much faster ours is."""
-    runs, starts = with_tens(whole, tens, rounds)
-    rows = [
-        row(case, tool, runs[tool], starts[tool])._replace(command=spoken(command, folder))
-        for tool, command in whole.items()
-    ]
-    faster = speed(case, FASTER_THAN_VW, runs[VW], runs[DWINDLE], (starts[VW], starts[DWINDLE]))
-    return rows, faster
+class Case(NamedTuple):
+    """A race on one text."""
+
+    name: str
+    text: Text
+    reading: Reading = Reading()
+    what: Input | None = None  # else the text itself
+    ours: Mapping[str, list[str]] = OURS
+    unfitted: bool = False  # Vowpal Wabbit also at its default -b
+    predicts: bool = True
+    fewer: int = 0  # rounds, for what takes long
+
+    def commands(self, text: Path, what: Input, out: Path) -> dict[str, list[str]]:
+        """All that take part."""
+        out.mkdir(parents=True, exist_ok=True)
+        bits = bits_for(self.text.features)
+        found = learning(what, out, bits, self.reading, self.ours)
+        if self.unfitted and bits != DEFAULT_BITS:
+            found |= unfitted(what, out, self.reading)
+        if self.predicts:
+            found |= predicting(text, out, self.reading)
+        return found
 
 
-def measured_three_ways(
-    data: Path, test: Path, labels: Labels, how: Settings, rounds: int
-) -> tuple[list[Row], list[Figure]]:
-    """The two tools from text, from a cache and predicting, with the AUC of what they predict."""
-    rows: list[Row] = []
-    figures: list[Figure] = []
-    tens = ten_lines(data), ten_lines(test)
-    made = parsed(data, how)
-    once([*made.values(), *parsed(tens[0], how).values()])
-    small = three_ways(*tens, how)
-    for case, commands in three_ways(data, test, how).items():
-        found, faster = against_vw(case, commands, small[case], rounds, data.parent)
-        rows += found
-        figures.append(faster)
-    _check_caches(data)
-    written = dict(zip((DWINDLE, VW), models(data), strict=True))
-    kept = {(DWINDLE, "text"): {"kept": len(Model.load(written[DWINDLE]))}}
-    predicted = {(tool, "predict"): {"auc": auc_of(written[tool], labels)} for tool in written}
-    before = {(tool, "cached"): f"{spoken(made[tool], data.parent)}\n" for tool in written}
-    rows = [
-        each._replace(
-            more=(kept | predicted).get((each.contestant, each.case), {}),
-            command=before.get((each.contestant, each.case), "") + each.command,
-        )
-        for each in rows
-    ]
+def stored(
+    plan: Plan,
+    name: str,
+    write: Callable[[Path], Labels],
+    reading: Reading = Reading(),  # noqa: B008
+) -> Text:
+    """Write a file, unless this code has written it before, and count its features."""
+    code = b"".join((HERE / name).read_bytes() for name in ("data.py", "lines.py"))
+    folder = plan.folder / sha256(code).hexdigest()[:12]
+    path, facts = folder / f"{name}.vw", folder / f"{name}.json"
+    if not facts.exists():
+        print(f"writing {path}", flush=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(path.with_suffix(".npy"), write(path))
+        command = dwindle("train", path, "-m", plan.out / "all.parquet", "--gravity", "0", "--json")
+        said = subprocess.run([*command, *reading.ours], capture_output=True, check=True).stdout  # noqa: S603  (ours)
+        facts.write_bytes(said.splitlines()[-1])
+    known = json.loads(facts.read_bytes())
+    return Text(path, known["peak_live"])
+
+
+def races(cases: Iterable[Case], plan: Plan) -> tuple[list[Row], list[Figure]]:
+    """One race after the other, or only their data."""
+    rows, figures = [], []
+    for case in cases:
+        if not plan.only_write:
+            begin = time.monotonic()
+            found, more = _raced(case, plan)
+            rows += found
+            figures += more
+            said = next((f"{figure.value.median:.2f} {figure.what}" for figure in more), "")
+            print(f"{case.name}: {said} ({time.monotonic() - begin:.0f} s)", flush=True)
     return rows, figures
 
 
-def _check_caches(data: Path) -> None:
-    """From a cache a tool learns the same: else it did not read what it seemed to."""
-    (ours, theirs), (ours_cached, theirs_cached) = models(data), models(data, "cached")
-    assert np.array_equal(Model.load(ours).weight, Model.load(ours_cached).weight)
-    assert theirs.read_bytes() == theirs_cached.read_bytes()
+def _raced(case: Case, plan: Plan) -> tuple[list[Row], list[Figure]]:
+    """What each contestant takes for a case, and for its first ten lines in the same rounds."""
+    text, ten = case.text.path, plan.out / "ten.vw"
+    with text.open("rb") as file:
+        ten.write_bytes(b"".join(file.readline() for _ in range(10)))
+    whole = case.commands(text, case.what or Input(text, text), plan.out / "whole")
+    tens = case.commands(ten, Input(ten, ten), plan.out / "ten")
+    small = {f"{name}{TEN}": command for name, command in tens.items()}
+    for each in case.what or (text,):
+        _read(each)
+    # The ten lines load what the whole text needs, unless it comes in another container.
+    warm_up = [*small, *(whole if case.what else ())]
+    found = interleaved(whole | small, max(1, plan.rounds - case.fewer), warm_up)
+    runs = {name: found[name] for name in whole}
+    starts = {name: found[f"{name}{TEN}"] for name in whole}
+    more: dict[str, dict[str, Any]] = {FIT: {"b": bits_for(case.text.features)}}
+    more |= _quality(case, plan) if case.predicts else {}
+    rows = [
+        row(case.name, name, runs[name], starts[name], **more.get(name, {}))._replace(
+            command=spoken(command, plan.out / "whole", text.parent)
+        )
+        for name, command in whole.items()
+    ]
+    return rows, _figures(case.name, runs, starts)
 
 
-def auc_of(model: Path, labels: Labels) -> float:
-    """The AUC of what a model predicted."""
-    prediction = np.array(said_by(model).read_bytes().split(), float)
-    return round(auc(prediction, np.where(labels, 1, -1)), 4)
+def _read(path: object) -> None:
+    """Read a file, so that every contestant finds it in memory."""
+    if isinstance(path, Path):
+        with path.open("rb") as file:
+            while file.read(2**24):
+                pass
 
 
-def megabytes(paths: Sequence[Path]) -> float:
-    """The size of files."""
-    return sum(path.stat().st_size for path in paths) / 1e6
+def _figures(case: str, runs: dict[str, list[Run]], starts: dict[str, list[Run]]) -> list[Figure]:
+    """How many times as fast ours is, like with like."""
+    figures = []
+    for what, (theirs, ours) in PAIRS.items():
+        if theirs in runs and ours in runs:
+            both = starts[theirs], starts[ours]
+            figures.append(speed(case, what, runs[theirs], runs[ours], both))
+    return figures
+
+
+def _quality(case: Case, plan: Plan) -> dict[str, dict[str, float]]:
+    """The AUC of what was predicted for the rows that were learned from: both tools did learn."""
+    label = np.where(case.text.labels, 1, -1)
+    found = {}
+    for name, model in ((PREDICT, ADAPTIVE), (VW_PREDICT, FIT)):
+        prediction = np.array(said_by(plan.out / "whole", model).read_bytes().split(), float)
+        found[name] = {"auc_on_train": round(auc(prediction, label), 4)}
+    return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.bars import OF_READING
 from benchmarks.results import Figure, Found, Row, row
-from benchmarks.side_by_side import interleaved, ratio, seconds
+from benchmarks.side_by_side import Plan, interleaved, ratio, seconds
 from benchmarks.tools import DWINDLE
 from dwindle import Batch, Learner, Logistic, Plain, Truncation
 from dwindle.jit.compile import kernel
@@ -33,9 +33,11 @@ def read_at(memory: np.ndarray, places: np.ndarray) -> float:
     return total
 
 
-def measure(size: int, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (it writes no files)
+def measure(size: int, plan: Plan) -> Found:
     """At 10^4, 10^5, ... live features, as far as there is memory for them."""
-    found = [at(power, rounds) for power in range(4, size + 1) if NEEDED * 10**power < available()]
+    found = [
+        at(power, plan.rounds) for power in range(4, size + 1) if NEEDED * 10**power < available()
+    ]
     rows = [each for rows, _ in found for each in rows]
     return Found("growth of the table, plain truncation", rows, [figure for _, figure in found])
 

@@ -4,12 +4,11 @@ The log is that of ``dwindle generate ads``, parsed and learned from within a bu
 features, by truncated gradient and by FTRL-Proximal; once with the names, as usual, once without.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.bars import OF_NAMELESS
 from benchmarks.results import Figure, Found, row
-from benchmarks.side_by_side import interleaved, ratio
+from benchmarks.side_by_side import Plan, interleaved, ratio
 from benchmarks.tools import DWINDLE
 from dwindle import FTRL, Adaptive, Learner, Logistic, Truncation
 from dwindle.algorithm.updates import Update
@@ -23,7 +22,7 @@ class Size(NamedTuple):
     max_live: int
 
 
-FULL, SMALL = Size(100_000, 10**6), Size(3000, 50_000)
+FULL, SMALL = Size(30_000, 10**6), Size(3000, 50_000)
 UPDATES: dict[str, tuple[Update, float]] = {
     "truncated gradient": (Adaptive(), 0.0),
     "FTRL-Proximal": (FTRL(), 1.0),
@@ -31,7 +30,7 @@ UPDATES: dict[str, tuple[Update, float]] = {
 WITHOUT = "without names"
 
 
-def measure(size: Size, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (it writes no files)
+def measure(size: Size, plan: Plan) -> Found:
     """Both updates, with names and without."""
     rows, figures = [], []
     for case, (update, gravity) in UPDATES.items():
@@ -46,7 +45,8 @@ def measure(size: Size, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (i
             len(learner.table.names)  # all are spelled
 
         runs = interleaved(
-            {DWINDLE: lambda: learned(named=True), WITHOUT: lambda: learned(named=False)}, rounds
+            {DWINDLE: lambda: learned(named=True), WITHOUT: lambda: learned(named=False)},
+            plan.rounds,
         )
         rows += [row(case, name, each) for name, each in runs.items()]
         times = [[run.seconds for run in runs[name]] for name in (DWINDLE, WITHOUT)]

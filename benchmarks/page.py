@@ -5,16 +5,30 @@ python -m benchmarks.page [build/bench.json]
 
 import argparse
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from benchmarks import words
-from benchmarks.bars import AT_LEAST, FASTER_THAN_ORDERED, FASTER_THAN_RIVER, FASTER_THAN_VW
-from benchmarks.results import MET, NOT_MET, WORK_ALONE
+from benchmarks.bars import (
+    BY_DEFAULT,
+    FASTER,
+    FASTER_THAN_ORDERED,
+    FASTER_THAN_RIVER,
+    FASTER_THAN_SKLEARN,
+    MET,
+    NOT_MET,
+    PLAINLY,
+    PREDICTING,
+    UNFITTED,
+    WORK_ALONE,
+    Held,
+    held,
+)
 from dwindle._base.files import replacing
 
 HERE = Path(__file__).parent
@@ -28,34 +42,62 @@ LOOK: dict[Any, Any] = {
     "axes.spines.right": False,
     "figure.constrained_layout.use": True,
 }
-README = {  # the figures shown there: one for each peer, like with like, and one that is slower
-    ("eat", "text", FASTER_THAN_VW): "learning from 1.2 GB of text, with an interaction",
-    ("rcv1", "cached", FASTER_THAN_VW): "learning from a cache of parsed documents",
-    ("memory", "partial_fit, plain", FASTER_THAN_ORDERED): "`partial_fit`, rows in the same order",
-    ("memory", "learn_one, plain", FASTER_THAN_RIVER): "`learn_one`, dicts of 70 features",
+# Columns of a table with a row for each case, where a workload has many.
+COMPARED = {
+    "adaptive": FASTER,
+    "plain, --sgd": PLAINLY,
+    "without options": BY_DEFAULT,
+    "predicting": PREDICTING,
+    "adaptive, default -b": UNFITTED,
 }
+PIVOTED = ("shapes",)  # their times too
+
+
+class Shown(NamedTuple):
+    """Figures of which README shows the best and the worst."""
+
+    about: str
+    cases: str  # a pattern that matches the whole name of a case
+    whats: tuple[str, ...]
+
+
+README = (
+    Shown("learning, beside Vowpal Wabbit", "(?!ten lines).*", (FASTER,)),
+    Shown("predicting, beside Vowpal Wabbit", ".*", (PREDICTING,)),
+    Shown(
+        "`partial_fit`, beside `SGDClassifier` with L1",
+        "partial_fit, .*",
+        (FASTER_THAN_SKLEARN, FASTER_THAN_ORDERED),
+    ),
+    Shown("`learn_one`, beside River", "learn_one, (plain|adaptive)", (FASTER_THAN_RIVER,)),
+)
 BEGIN, END = "<!-- figures: written by benchmarks/page.py -->", "<!-- end of figures -->"
 PAGE = """# How fast is it?
 
 <!-- written by benchmarks/page.py -->
 
-dwindle and its peers on the same data in one run, taking turns: medians of {rounds} rounds, after a first round that is not counted.
+dwindle and its peers on the same data in one run, taking turns: medians of {rounds} rounds (one less where a round takes a minute), the order turned round in every other one, after a warm-up that is not counted.
 A ratio is the ratio of medians; in brackets are its smallest and largest value in any one round.
-*Excluding start-up* subtracts from both programs the time they need for a ten-line file: importing libraries and other work that does not grow with the data.
-A *goal* is what we aim at; one that is reached only in this way is *met excluding start-up*.
+*Excluding start-up* subtracts from both programs the time they need for the first ten lines of the same file: importing libraries and other work that does not grow with the data.
 
-![Each figure as a multiple of its goal](performance.svg)
+{busyness}
+
+## What we aim at
+
+Whole commands, peers at the setting that suits them, like with like. A goal that is about many cases is held against the worst of them; *met excluding start-up* means only then.
+
+![Each goal and how far it is reached](performance.svg)
 
 {figures}
 
-Measured on {machine}, with {versions}, by
+Measured in {minutes} minutes on {machine}, with {versions}, by
 
 ```
 make bench
 python -m benchmarks.page
 ```
 
-which is `python -m benchmarks {names} --rounds {rounds}{small}`.
+which is `{command}`.
 
 ## What limits it
 
@@ -89,18 +131,27 @@ def main() -> None:
 
 
 def with_figures(text: str, results: dict[str, Any]) -> str:
-    """Put the figures of `README`, as far as the results have them, between the two marks."""
+    """Put the best and the worst of the figures of `README` between the two marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
-    known = {
-        (workload["workload"], figure["case"], figure["what"]): words.cells_of_figure(figure)
-        for workload in results["workloads"]
-        for figure in workload["figures"]
-    }
-    shown = [(about, known[case]) for case, about in README.items() if case in known]
-    rows = [(about, f"{value} ({extremes})") for about, (_, value, extremes, *_) in shown]
-    table = _table(("", "dwindle is"), rows)
-    return f"{before}{begin}\n{table}\n{end}{after}" if end else text
+    rows = []
+    for about, cases, whats in README:
+        figures = [
+            figure
+            for workload in results["workloads"]
+            for figure in workload["figures"]
+            if figure["what"] in whats and re.fullmatch(cases, figure["case"])
+        ]
+        figures.sort(key=lambda figure: figure["value"]["median"])
+        if figures:
+            rows.append((about, _extreme(figures[-1]), _extreme(figures[0])))
+    table = _table(("times as fast", "best case", "worst case"), rows)
+    busy = "\n\nMeasured on a busy machine: not to be trusted.\n" if words.is_busy(results) else ""
+    return f"{before}{begin}\n{table}{busy}\n{end}{after}" if end else text
+
+
+def _extreme(figure: dict[str, Any]) -> str:
+    return f"{words.number(figure['value']['median'])} ({figure['case']})"
 
 
 def with_memory(text: str, results: dict[str, Any]) -> str:
@@ -120,41 +171,83 @@ def with_memory(text: str, results: dict[str, Any]) -> str:
 
 def page(results: dict[str, Any]) -> str:
     """The text of the page."""
-    about, figures = results["about"], _figures(results["workloads"])
+    about = results["about"]
     return PAGE.format(
         rounds=about["rounds"],
-        small=" --small" if about["small"] else "",
-        names=" ".join(each["workload"] for each in results["workloads"]),
+        minutes=about["minutes"],
+        command=_command(results),
         machine=words.machine(about),
         versions=words.versions(about),
-        figures=_table(figures[0], figures[1:]),
+        busyness=words.busyness(results),
+        figures=_table(words.BARRED, map(words.cells_of_bar, held(results))),
         found=(HERE / "found.md").read_text(),
         workloads="".join(map(_workload, results["workloads"])),
     )
 
 
-def _figures(workloads: Iterable[dict[str, Any]]) -> list[list[str]]:
-    """All figures that have goals, with their heading."""
-    rows = [["workload", "case", "figure", "excluding start-up", "goal", ""]]
-    for workload in workloads:
-        for figure in workload["figures"]:
-            if figure["bar"]:
-                case, value, extremes, *rest = words.cells_of_figure(figure)
-                rows.append([workload["workload"], case, f"{value} ({extremes})", *rest])
-    return rows
+def _command(results: dict[str, Any]) -> str:
+    """What was typed, with its defaults."""
+    about = results["about"]
+    names = " ".join(each["workload"] for each in results["workloads"])
+    case = f" --case '{about['case']}'" if about["case"] else ""
+    small = " --small" if about["small"] else ""
+    return f"python -m benchmarks {names} --rounds {about['rounds']}{case}{small}"
 
 
 def _workload(workload: dict[str, Any]) -> str:
-    tables = [_table(words.ROWS, map(words.cells_of_row, workload["rows"]))]
-    others = [figure for figure in workload["figures"] if not figure["bar"]]
-    if others:
-        cells = [words.cells_of_figure(figure)[:4] for figure in others]
-        tables.append(_table(words.FIGURES[:4], cells))
-    commands = dict.fromkeys(row["command"] for row in workload["rows"] if row["command"])
+    name, rows, figures = workload["workload"], workload["rows"], workload["figures"]
+    tables = [_compared(figures)] if any(each["what"] == FASTER for each in figures[:1]) else []
+    tables.append(
+        _times(rows) if name in PIVOTED else _table(words.ROWS, map(words.cells_of_row, rows))
+    )
+    if figures and len(tables) == 1:
+        tables.append(_table(words.FIGURES, map(words.cells_of_figure, figures)))
+    commands = dict.fromkeys(
+        row["command"]
+        for row in rows
+        if row["command"] and (name not in PIVOTED or row["case"] == rows[0]["case"])
+    )
     shown = "\n```\n" + "\n".join(commands) + "\n```\n" if commands else ""
-    said = workload["description"].strip()
-    shown_tables = "\n\n".join(tables)
-    return f"\n### {workload['workload']}: {workload['title']}\n\n{said}\n\n{shown_tables}\n{shown}"
+    said, shown_tables = workload["description"].strip(), "\n\n".join(tables)
+    return f"\n### {name}: {workload['title']}\n\n{said}\n\n{shown_tables}\n{shown}"
+
+
+def _compared(figures: Sequence[dict[str, Any]]) -> str:
+    """A row for each case: times as fast as Vowpal Wabbit, and excluding start-up."""
+    known = {(each["case"], each["what"]): each for each in figures}
+    rows = []
+    for case in dict.fromkeys(each["case"] for each in figures):
+        cells = [known.get((case, what)) for what in COMPARED.values()]
+        rows.append(
+            [
+                case,
+                *(_both(each["value"]["median"], each["work"]) if each else "" for each in cells),
+            ]
+        )
+    return _table(("times as fast as Vowpal Wabbit (excluding start-up)", *COMPARED), rows)
+
+
+def _both(whole: float, work: float | None) -> str:
+    return f"{whole:.2f}" + ("" if work is None else f" ({work:.2f})")
+
+
+def _times(rows: Sequence[dict[str, Any]]) -> str:
+    """A row for each case and a column for each program: wall and processor seconds."""
+    programs = [*dict.fromkeys(row["contestant"] for row in rows)]
+    known = {(row["case"], row["contestant"]): row for row in rows}
+    lines = []
+    for case in dict.fromkeys(row["case"] for row in rows):
+        cells = [known.get((case, program)) for program in programs]
+        lines.append(
+            [
+                case,
+                *(
+                    f"{each['seconds']['median']:.2f}, {each['processor']:.2f}" if each else ""
+                    for each in cells
+                ),
+            ]
+        )
+    return _table(("wall s, CPU s", *programs), lines)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -163,34 +256,29 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Draw each figure as a multiple of its goal, turned so that more is better."""
-    barred = [
-        (workload["workload"], figure)
-        for workload in results["workloads"]
-        for figure in workload["figures"]
-        if figure["bar"]
-    ]
+    """Draw each goal's worst figure as a multiple of it, turned so that more is better."""
+    barred = [*held(results)]
     with mpl.rc_context(LOOK):
         picture = Figure(figsize=(9, 1.2 + 0.3 * len(barred)))
         axes = picture.add_subplot()
-        for place, (_, figure) in enumerate(barred):
-            bar, colour = figure["bar"], COLOURS[figure["verdict"]]
-            share = far = _share(figure["value"]["median"], bar)
-            axes.barh(place, share, color=colour, label=figure["verdict"], height=0.7)
+        for place, (bar, figure, _) in enumerate(barred):
+            verdict = bar.verdict(figure)
+            share = far = bar.share(figure["value"]["median"])
+            axes.barh(place, share, color=COLOURS[verdict], label=verdict, height=0.7)
             if figure["work"]:
-                work = _share(figure["work"], bar)
+                work = bar.share(figure["work"])
                 far = max(share, work)
                 axes.plot(work, place, "D", color="black", markersize=4)
             said = words.number(figure["value"]["median"])
             axes.annotate(
-                f"{said}, goal {words.number(bar['limit'])}", (far, place), (8, 0),
+                f"{said}, goal {words.number(bar.limit)}", (far, place), (8, 0),
                 textcoords="offset points", va="center", fontsize=8,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         axes.axvline(1, color="black", linewidth=1)
         axes.set_xscale("log")
         axes.set_xlabel("times the goal (right of 1: met); diamonds exclude start-up")
-        axes.set_yticks(range(len(barred)), [_label(*each) for each in barred])
+        axes.set_yticks(range(len(barred)), [_label(each) for each in barred])
         axes.invert_yaxis()
         axes.margins(x=0.25)
         handles, labels = axes.get_legend_handles_labels()
@@ -199,13 +287,10 @@ def draw(results: dict[str, Any], path: Path) -> None:
         picture.savefig(path, metadata={"Date": None})
 
 
-def _share(value: float, bar: dict[str, Any]) -> float:
-    return float(value / bar["limit"] if bar["sense"] == AT_LEAST else bar["limit"] / value)
-
-
-def _label(workload: str, figure: dict[str, Any]) -> str:
-    which = f", {figure['unit']}" if figure["unit"] != "x" else ""
-    return f"{workload}: {figure['case']}{which}"
+def _label(goal: Held) -> str:
+    which = {PLAINLY: ", plain", PREDICTING: ", predicting"}.get(goal.bar.what, "")
+    worst = "" if goal.n == 1 else f", worst of {goal.n}"
+    return f"{goal.bar.workload}: {goal.figure['case']}{which}{worst}"
 
 
 if __name__ == "__main__":

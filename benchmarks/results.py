@@ -1,4 +1,4 @@
-"""What a run comes to: what each contestant took, and figures that are held against bars."""
+"""What a run comes to: what each contestant took, and figures that may be held against bars."""
 
 import os
 import platform
@@ -9,10 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.bars import BARS, Bar
 from benchmarks.side_by_side import Run, Spread, ratio, seconds
 
-MET, WORK_ALONE, NOT_MET = "met", "met excluding start-up", "not met"
 PACKAGES = ("dwindle", "numba", "numpy", "pyarrow", "scikit-learn", "river", "vowpalwabbit")
 
 
@@ -27,6 +25,8 @@ class Row(NamedTuple):
     start: float | None = None  # seconds of the same on ten lines
     more: dict[str, Any] = {}  # noqa: RUF012  (never written to)
     command: str = ""
+    load: float = 0.0  # the highest load average before a round
+    others: float = 0.0  # processors that other programs used meanwhile
 
 
 class Figure(NamedTuple):
@@ -60,6 +60,8 @@ def row(
         max(peaks) / 1e6 if peaks else None,
         seconds(start).median if start else None,
         more,
+        load=max(run.load for run in runs),
+        others=statistics.median(run.others for run in runs),
     )
 
 
@@ -82,34 +84,9 @@ def speed(
     return Figure(case, what, value, work)
 
 
-def verdict(workload: str, figure: Figure, figures: Sequence[Figure]) -> str:
-    """Whether a bar is met, '' if there is none; of bars with one name the best met counts."""
-    bar = BARS.get((workload, figure.case, figure.what))
-    if bar is None:
-        return ""
-    known = [(BARS.get((workload, other.case, other.what)), other) for other in figures]
-    alike = [(b, other) for b, other in known if b and bar.either and b.either == bar.either]
-    said = {_verdict(b, other) for b, other in [(bar, figure), *alike]}
-    return next(word for word in (MET, WORK_ALONE, NOT_MET) if word in said)
-
-
-def _verdict(bar: Bar, figure: Figure) -> str:
-    if bar.holds(figure.value.median):
-        return MET
-    return WORK_ALONE if figure.work is not None and bar.holds(figure.work) else NOT_MET
-
-
 def as_json(workload: str, description: str, found: Found) -> dict[str, Any]:
-    """The rows and figures of a workload, with their bars."""
-    figures = []
-    for figure in found.figures:
-        bar = BARS.get((workload, figure.case, figure.what))
-        figures.append(
-            figure._asdict()
-            | {"value": figure.value._asdict()}
-            | {"bar": bar._asdict() if bar else None}
-            | {"verdict": verdict(workload, figure, found.figures)}
-        )
+    """The rows and figures of a workload."""
+    figures = [each._asdict() | {"value": each.value._asdict()} for each in found.figures]
     rows = [each._asdict() | {"seconds": each.seconds._asdict()} for each in found.rows]
     named = {"workload": workload, "description": description, "title": found.title}
     return named | {"rows": rows, "figures": figures}
@@ -126,6 +103,7 @@ def about(settings: Mapping[str, Any]) -> dict[str, Any]:
         },
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in PACKAGES},
+        "load": os.getloadavg()[0],
         **settings,
     }
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import words
+from benchmarks.bars import held
 
 WIDTH = 150  # at least, also where there is no terminal
 
@@ -20,13 +21,16 @@ def show_about(about: dict[str, Any]) -> None:
 
 
 def show(workload: dict[str, Any]) -> None:
-    """One workload: what each contestant took, then the figures with their bars."""
+    """One workload: what each contestant took, then the figures, then the goals."""
     console = _console()
     console.print(f"\n[bold]{workload['workload']}[/bold]: {workload['title']}")
     console.print(_table(words.ROWS, map(words.cells_of_row, workload["rows"]), range(2, 6)))
     if workload["figures"]:
         figures = map(words.cells_of_figure, workload["figures"])
         console.print(_table(words.FIGURES, figures, (3,)))
+    goals = [words.cells_of_bar(each) for each in held({"workloads": [workload]})]
+    if goals:
+        console.print(_table(words.BARRED, goals, (2,)))
 
 
 def _console() -> Console:

@@ -1,4 +1,4 @@
-"""How the benchmarks measure: contestants in turn, many rounds, medians and ratios from one run."""
+"""How the benchmarks measure: contestants in turn, some rounds, medians and ratios from one run."""
 
 import os
 import re
@@ -12,13 +12,32 @@ from typing import Any, NamedTuple
 
 Contestant = Sequence[str] | Callable[[], Any]  # a command, or what is done in this process
 
+TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds
+BUSY = (0, 1, 2, 5, 6, 7)  # user, nice, system, interrupts and what the host took, of /proc/stat
+
+
+class Plan(NamedTuple):
+    """How much is measured, and where files go."""
+
+    rounds: int
+    folder: Path  # generated data, which is kept
+    out: Path  # models and predictions, which are not
+    pattern: str = ""  # of the cases that are wanted
+    only_write: bool = False  # the data
+
+    def wants(self, case: str) -> bool:
+        """Whether a case is to be measured."""
+        return bool(re.search(self.pattern, case))
+
 
 class Run(NamedTuple):
-    """What a contestant took in one round."""
+    """What a contestant took in one round, and what else ran on the machine."""
 
     seconds: float
     processor: float
     peak_bytes: int | None = None  # of a process of its own
+    load: float = 0.0  # the load average of the machine before it, our own runs included
+    others: float = 0.0  # processors that other programs used meanwhile
 
 
 class Spread(NamedTuple):
@@ -29,21 +48,26 @@ class Spread(NamedTuple):
     most: float
 
 
-def interleaved(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, list[Run]]:
-    """What each contestant takes in each round; one round before them warms up, unmeasured."""
+def interleaved(
+    contestants: Mapping[str, Contestant], rounds: int, warm_up: Iterable[str] | None = None
+) -> dict[str, list[Run]]:
+    """What each contestant takes in each round, every other round in opposite order.
+
+    One round before them warms up, unmeasured: with all, or with those that are named.
+    """
     runs: dict[str, list[Run]] = {name: [] for name in contestants}
-    for measured in [False, *[True] * rounds]:
-        for name, contestant in contestants.items():
-            run = _called(contestant) if callable(contestant) else _commanded(contestant)
-            if measured:
-                runs[name].append(run)
+    for name in contestants if warm_up is None else warm_up:
+        _run(contestants[name])
+    for number in range(rounds):
+        for name in [*contestants][:: -1 if number % 2 else 1]:
+            runs[name].append(_run(contestants[name]))
     return runs
 
 
 def once(commands: Iterable[Sequence[str]]) -> None:
     """Run commands one after the other, unmeasured."""
     for command in commands:
-        _commanded(command)
+        _run(command)
 
 
 def spread(each: Iterable[float]) -> Spread:
@@ -64,6 +88,21 @@ def ratio(above: Iterable[float], below: Iterable[float]) -> Spread:
     return Spread(statistics.median(above) / statistics.median(below), min(each), max(each))
 
 
+def _run(contestant: Contestant) -> Run:
+    os.sync()  # who makes sure that a file is on the disk would wait for what others have written
+    load, busy, own = os.getloadavg()[0], _busy(), time.process_time()
+    run = _called(contestant) if callable(contestant) else _commanded(contestant)
+    ours = time.process_time() - own + (0 if callable(contestant) else run.processor)
+    others = max(0.0, _busy() - busy - ours) / max(run.seconds, TICK)
+    return run._replace(load=load, others=others)
+
+
+def _busy() -> float:
+    """Seconds that all processors have worked, or the host of this machine has taken away."""
+    ticks = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    return sum(int(ticks[k]) for k in BUSY) * TICK
+
+
 def _called(work: Callable[[], Any]) -> Run:
     begin, used = time.perf_counter(), time.process_time()
     work()
@@ -71,7 +110,6 @@ def _called(work: Callable[[], Any]) -> Run:
 
 
 def _commanded(command: Sequence[str]) -> Run:
-    os.sync()  # who makes sure that a file is on the disk would wait for what others have written
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603  (ours)
     peak = _watched(process.pid)
@@ -80,7 +118,8 @@ def _commanded(command: Sequence[str]) -> Run:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return Run(seconds, used.ru_utime + used.ru_stime, peak)
+    is_pipe = command[0] == "sh"  # whose parts have the memory
+    return Run(seconds, used.ru_utime + used.ru_stime, None if is_pipe else peak)
 
 
 def _watched(pid: int) -> int:

@@ -1,36 +1,46 @@
 """How long it takes before anything is done: ``--help``, and a model of ten lines."""
 
-from pathlib import Path
-
 from benchmarks import data
-from benchmarks.bars import FASTER_THAN_VW, SECONDS
+from benchmarks.bars import FASTER, SECONDS
 from benchmarks.results import Figure, Found, row, speed
-from benchmarks.side_by_side import interleaved, seconds
-from benchmarks.tools import DWINDLE, VW, Settings, dwindle, spoken, train
+from benchmarks.side_by_side import Plan, interleaved, seconds
+from benchmarks.tools import (
+    ADAPTIVE,
+    DWINDLE,
+    VW,
+    Input,
+    Reading,
+    dwindle,
+    learning,
+    spoken,
+    unfitted,
+)
 
 FULL, SMALL = 10, 10  # rows
-SETTINGS = Settings(ours=["--gravity", "1e-6"], theirs=["--loss_function", "logistic"])
+TEN = "ten lines"
 
 
-def measure(size: int, rounds: int, folder: Path) -> Found:
+def measure(size: int, plan: Plan) -> Found:
     """Each in a process of its own that finds the kernels compiled."""
-    text = folder / "ten.vw"
+    text = plan.out / "ten.vw"
     data.eat(text, size)
-    lines = train(text, SETTINGS)
+    what = Input(text, text)
+    lines = learning(what, plan.out, 18) | unfitted(what, plan.out, Reading())
     contestants = {
         ("--help", DWINDLE): dwindle("--help"),
-        ("ten lines", DWINDLE): lines[DWINDLE],
-        ("ten lines", VW): lines[VW],
+        (TEN, ADAPTIVE): lines[ADAPTIVE],
+        (f"{TEN}, without options", DWINDLE): lines[DWINDLE],
+        (TEN, VW): lines[VW],
     }
-    runs = interleaved({"/".join(key): command for key, command in contestants.items()}, rounds)
+    named = {"/".join(key): command for key, command in contestants.items()}
+    runs = interleaved(named, 3 * plan.rounds)  # they take little
     rows = [
-        row(*key, runs["/".join(key)])._replace(command=spoken(command, folder))
+        row(*key, runs["/".join(key)])._replace(command=spoken(command, plan.out))
         for key, command in contestants.items()
     ]
-    helped, ours, theirs = runs.values()
     figures = [
-        Figure("--help", SECONDS, seconds(helped), unit="s"),
-        Figure("ten lines", SECONDS, seconds(ours), unit="s"),
-        speed("ten lines", FASTER_THAN_VW, theirs, ours),
+        Figure(case, SECONDS, seconds(runs[f"{case}/{name}"]), unit="s")
+        for case, name in [*contestants][:3]
     ]
-    return Found("start-up", rows, figures)
+    faster = speed(TEN, FASTER, runs[f"{TEN}/{VW}"], runs[f"{TEN}/{ADAPTIVE}"])
+    return Found("start-up", rows, [*figures, faster])

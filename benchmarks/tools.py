@@ -1,22 +1,58 @@
-"""The command lines of dwindle and of Vowpal Wabbit."""
+"""The command lines of dwindle and of Vowpal Wabbit: which settings are compared with which."""
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-DWINDLE, VW = "dwindle", "Vowpal Wabbit"
+from benchmarks.bars import AS_LONG_AS_ONE, BY_DEFAULT, FASTER, PLAINLY, PREDICTING, UNFITTED
 
-Commands = dict[str, dict[str, list[str]]]  # by case and tool
+DWINDLE, ADAPTIVE, PLAIN = "dwindle", "dwindle, adaptive", "dwindle, plain"
+FIT, SGD_FIT = "Vowpal Wabbit, -b that fits", "Vowpal Wabbit --sgd, -b that fits"
+VW, SGD = "Vowpal Wabbit", "Vowpal Wabbit --sgd"
+PREDICT, VW_PREDICT = "dwindle predict", "Vowpal Wabbit -t"
+
+OURS: dict[str, list[str]] = {
+    ADAPTIVE: ["--loss", "logistic", "--update", "adaptive", "--gravity", "1e-7"],
+    PLAIN: ["--loss", "logistic", "--update", "plain", "--gravity", "1e-7"],
+    DWINDLE: [],  # eight gravities at once
+}
+FITTED: dict[str, list[str]] = {FIT: [], SGD_FIT: ["--sgd"]}
+THEIRS: dict[str, list[str]] = {VW: [], SGD: ["--sgd"]}
+LOGISTIC = ["--loss_function", "logistic"]
+DEFAULT_BITS = 18  # Vowpal Wabbit's
+
+# What is said of two contestants: how many times as long the first takes.
+PAIRS: dict[str, tuple[str, str]] = {
+    FASTER: (FIT, ADAPTIVE),
+    PLAINLY: (SGD_FIT, PLAIN),
+    BY_DEFAULT: (FIT, DWINDLE),
+    PREDICTING: (VW_PREDICT, PREDICT),
+    UNFITTED: (VW, ADAPTIVE),
+    AS_LONG_AS_ONE: (DWINDLE, ADAPTIVE),
+}
 
 
-class Settings(NamedTuple):
-    """What the tools are told, in their words."""
+class Input(NamedTuple):
+    """A file as each tool is given it."""
 
-    ours: Sequence[str]  # how to learn
-    theirs: Sequence[str]
-    reading: Sequence[str] = ()  # what of the data; told when it is parsed
+    ours: Path
+    theirs: Path
+    through: Sequence[str] = ()  # a command whose output Vowpal Wabbit reads in its stead
+    cache: Path | None = None  # of what Vowpal Wabbit has parsed
+
+
+class Reading(NamedTuple):
+    """Interactions, in the words of the tools."""
+
+    ours: Sequence[str] = ()
+    theirs: Sequence[str] = ()
+
+
+def bits_for(features: int) -> int:
+    """The -b that fits: the least whose table has room for half as many features again."""
+    return max(1, (features * 3 // 2 - 1).bit_length())
 
 
 def dwindle(*words: object) -> list[str]:
@@ -29,63 +65,64 @@ def vw(*words: object) -> list[str]:
     return [sys.executable, "-m", "vowpalwabbit", *map(str, words), "--quiet"]
 
 
-def spoken(command: Sequence[str], folder: Path) -> str:
+def spoken(command: Sequence[str], *folders: Path) -> str:
     """A command as a user types it in the folder of the data."""
-    said = shlex.join(command).replace(f"{folder}/", "")
+    said = command[-1] if command[:2] == ["sh", "-c"] else shlex.join(command)
+    for folder in folders:
+        said = said.replace(f"{folder}/", "")
     return said.replace(f"{sys.executable} -m dwindle", "dwindle").replace(sys.executable, "python")
 
 
-def train(data: Path, how: Settings, name: str = "text") -> dict[str, list[str]]:
-    """From text to a model, which is called by the name."""
-    ours, theirs = models(data, name)
+def learning(
+    what: Input,
+    out: Path,
+    bits: int,
+    reading: Reading = Reading(),  # noqa: B008  (it is never changed)
+    ours: Mapping[str, list[str]] = OURS,
+) -> dict[str, list[str]]:
+    """Each command from the data to a model; Vowpal Wabbit's with a table that fits."""
+    commands = {
+        name: dwindle("train", what.ours, "-m", model_of(out, name), *reading.ours, *how, "--quiet")
+        for name, how in ours.items()
+    }
+    for name, how in FITTED.items():
+        if PLAIN in ours or name != SGD_FIT:
+            commands[name] = _vw_train(what, out, name, [*how, "-b", str(bits), *reading.theirs])
+    return commands
+
+
+def unfitted(what: Input, out: Path, reading: Reading) -> dict[str, list[str]]:
+    """Vowpal Wabbit as it is without a -b."""
     return {
-        DWINDLE: dwindle("train", data, "-m", ours, *how.reading, *how.ours, "--quiet"),
-        VW: vw("-d", data, "-f", theirs, *how.theirs),
+        name: _vw_train(what, out, name, [*how, *reading.theirs]) for name, how in THEIRS.items()
     }
 
 
-def models(data: Path, name: str = "text") -> tuple[Path, Path]:
-    """Where the two tools write what they learn."""
-    return data.with_suffix(f".{name}.parquet"), data.with_suffix(f".{name}.model")
+def predicting(text: Path, out: Path, reading: Reading) -> dict[str, list[str]]:
+    """Predict with the adaptive models: Vowpal Wabbit does not keep its interactions."""
+    theirs = ["-t", "-i", model_of(out, FIT), "-d", text, "-p", said_by(out, FIT)]
+    return {
+        PREDICT: dwindle("predict", model_of(out, ADAPTIVE), text, "-o", said_by(out, ADAPTIVE)),
+        VW_PREDICT: vw(*theirs, *LOGISTIC, *reading.theirs),
+    }
 
 
-def three_ways(data: Path, test: Path, how: Settings) -> Commands:
-    """From text, from what was parsed before, and predicting from text."""
-    (ours, theirs), (ours_cached, theirs_cached) = models(data), models(data, "cached")
-    arrow, cache = data.with_suffix(".arrow"), data.with_suffix(".cache")
+def _vw_train(what: Input, out: Path, name: str, how: Sequence[str]) -> list[str]:
+    options = ["-f", str(model_of(out, name)), *LOGISTIC, *how]
+    if what.through:
+        command = shlex.join(vw("-d", "/dev/stdin", *options))
+        return ["sh", "-c", f"{shlex.join(what.through)} | {command}"]
     # Without its -d, Vowpal Wabbit reads nothing of its cache.
-    return {
-        "text": train(data, how),
-        "cached": {
-            DWINDLE: dwindle("train", arrow, "-m", ours_cached, *how.ours, "--quiet"),
-            VW: vw("-d", data, "--cache_file", cache, "-f", theirs_cached, *how.theirs),
-        },
-        "predict": {
-            DWINDLE: our_predictions(ours, test),
-            VW: their_predictions(theirs, test, how),
-        },
-    }
+    cache = ["--cache_file", str(what.cache)] if what.cache else []
+    return vw("-d", what.theirs, *cache, *options)
 
 
-def our_predictions(model: Path, test: Path) -> list[str]:
-    """Predict with a model of ours."""
-    return dwindle("predict", model, test, "-o", said_by(model))
+def model_of(out: Path, name: str) -> Path:
+    """Where a contestant writes what it learns."""
+    slug = name.lower().replace(",", "").replace(" ", "-")
+    return out / (f"{slug}.parquet" if name.startswith(DWINDLE) else f"{slug}.model")
 
 
-def their_predictions(model: Path, test: Path, how: Settings) -> list[str]:
-    """Predict with a model of theirs, which does not keep all options."""
-    return vw("-t", "-i", model, "-d", test, "-p", said_by(model), *how.theirs)
-
-
-def said_by(model: Path) -> Path:
+def said_by(out: Path, name: str) -> Path:
     """Where what a model predicts is written."""
-    return model.with_suffix(f"{model.suffix}.txt")
-
-
-def parsed(data: Path, how: Settings) -> dict[str, list[str]]:
-    """What the tools keep of what they parse, made once."""
-    arrow, cache = data.with_suffix(".arrow"), data.with_suffix(".cache")
-    return {
-        DWINDLE: dwindle("convert", data, arrow, *how.reading, "--quiet"),
-        VW: vw("-d", data, "--cache_file", cache, "-k", *how.theirs),
-    }
+    return model_of(out, name).with_suffix(".txt")

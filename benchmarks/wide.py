@@ -7,7 +7,6 @@ batches take by themselves is in both.
 """
 
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.linear_model import SGDClassifier
 
 from benchmarks import data
 from benchmarks.results import Found, Row, row
-from benchmarks.side_by_side import interleaved
+from benchmarks.side_by_side import Plan, interleaved
 from dwindle import TruncatedGradientClassifier
 
 
@@ -35,7 +34,7 @@ MODELS: dict[str, Any] = {
 }
 
 
-def measure(size: Size, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (a peak needs one)
+def measure(size: Size, plan: Plan) -> Found:  # noqa: ARG001  (a peak needs one round)
     """Each width, once: a peak is the same in every round."""
     rows: list[Row] = []
     narrow: dict[str, Row] = {}
@@ -46,7 +45,7 @@ def measure(size: Size, rounds: int, folder: Path) -> Found:  # noqa: ARG001  (a
         }
         found = {
             name: row(f"{width:,} columns", name, runs)
-            for name, runs in interleaved(contestants, 1).items()
+            for name, runs in interleaved(contestants, 1, warm_up=()).items()
         }
         narrow = narrow or found
         rows += [

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from benchmarks.bars import Held
+
 ROWS = ("case", "program", "wall s", "start-up s", "CPU s", "peak MB", "more")
-FIGURES = ("case", "figure", "smallest to largest", "excluding start-up", "goal", "")
+FIGURES = ("case", "figure", "smallest to largest", "excluding start-up")
+BARRED = ("workload", "figure", "excluding start-up", "goal", "", "what limits it")
+QUIET = 0.1  # processors that others may use
 
 
 def cells_of_row(row: dict[str, Any]) -> list[str]:
@@ -20,17 +24,23 @@ def cells_of_row(row: dict[str, Any]) -> list[str]:
 
 
 def cells_of_figure(figure: dict[str, Any]) -> list[str]:
-    """Return a figure and its goal, in the columns `FIGURES`."""
-    value, bar = figure["value"], figure["bar"]
-    what = f"{number(value['median'])} {figure['what']}"
+    """Return a figure, in the columns `FIGURES`."""
+    value = figure["value"]
     return [
         figure["case"],
-        what,
+        f"{number(value['median'])} {figure['what']}",
         f"{number(value['least'])} to {number(value['most'])}",
         number(figure["work"]),
-        f"{bar['sense']} {number(bar['limit'])}" if bar else "",
-        figure["verdict"],
     ]
+
+
+def cells_of_bar(held: Held) -> list[str]:
+    """Return a goal and the worst of its figures, in the columns `BARRED`."""
+    case, value, extremes, work = cells_of_figure(held.figure)
+    worst = f"{case}: " if held.n == 1 else f"worst of {held.n}, {case}: "
+    goal = f"{held.bar.sense} {number(held.bar.limit)}"
+    limits = "" if held.bar.holds(held.figure["value"]["median"]) else held.bar.see
+    return [held.bar.workload, f"{worst}{value} ({extremes})", work, goal, held.verdict, limits]
 
 
 def number(value: float | None) -> str:
@@ -49,6 +59,29 @@ def machine(about: dict[str, Any]) -> str:
 def versions(about: dict[str, Any]) -> str:
     """List the versions of Python and the packages."""
     return ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+
+
+def busyness(results: dict[str, Any]) -> str:
+    """Say what else ran on the machine."""
+    before, most = results["about"]["load"], max(row["load"] for row in _rows(results))
+    others = [row["others"] for row in _rows(results)]
+    mean = sum(others) / len(others)
+    said = "**The machine was busy: do not trust times.** " if is_busy(results) else ""
+    return (
+        f"{said}The load average was {number(before)} before the run and at most {number(most)} "
+        f"between rounds, the programs measured included. Meanwhile other programs used "
+        f"{number(mean)} processors on average, {number(max(others))} in the case that had most."
+    )
+
+
+def is_busy(results: dict[str, Any]) -> bool:
+    """Whether other programs used more than a tenth of a processor on average."""
+    others = [float(row["others"]) for row in _rows(results)]
+    return sum(others) / max(1, len(others)) > QUIET
+
+
+def _rows(results: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for workload in results["workloads"] for row in workload["rows"]]
 
 
 def _plain(value: Any) -> str:
