@@ -63,7 +63,7 @@ lint: .venv/developing  ## lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/developing  ## side by side with the peers, in one run
+bench: .venv/developing  ## side by side with the peers, in one run of 25 minutes (DWINDLE_DATA)
 	$(BIN)/python -m benchmarks
 
 paper: .venv/developing  ## the paper's tables and figures from the raw data, into docs/ (DWINDLE_DATA)

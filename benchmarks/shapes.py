@@ -2,8 +2,8 @@
 
 Values, names and lines are spelled in different ways; each shape has 400 MB of text, some 77
 features a line out of 40,000 unless it says otherwise (of *a model of ten*, whose lines are short,
-100 MB). *Real text* is rcv1, repeated. Then smaller and larger files, and one text
-in other containers: Vowpal Wabbit reads zst and svmlight through `zstd -dc` and `sed`, and its own
+100 MB). *Real text* is rcv1, repeated. Then smaller and larger files, and the text with %.7e in
+other containers: Vowpal Wabbit reads zst and svmlight through `zstd -dc` and `sed`, and its own
 cache where dwindle reads Arrow.
 
 *Adaptive* is a learning rate for each feature, the default of both; *plain* is one for all, which
@@ -79,12 +79,15 @@ def cases(size: Size, plan: Plan) -> Iterator[Case]:
         if plan.wants(shape):
             text = written(plan, shape, size.base * PART.get(shape, 1))
             yield Case(shape, text, unfitted=shape in {EXPONENTS, "a model of a million"})
-    if plan.wants(REAL) and (real := real_text()):
-        text = stored(plan, f"rcv1-{size.base:g}", partial(_repeated, real, size.base))
-        yield Case(REAL, text, unfitted=True)
+    if plan.wants(REAL):
+        yield from _real(size, plan)
     for shape in RESIZED:
         if plan.wants(name := f"{shape}, 1 GB"):
             yield Case(name, written(plan, shape, size.large), predicts=False, fewer=1)
+    yield from _contained(size, plan)
+
+
+def _contained(size: Size, plan: Plan) -> Iterator[Case]:
     for container, pack in CONTAINERS.items():
         program = PROGRAMS.get(container)
         if plan.wants(container) and (program is None or shutil.which(program)):
@@ -111,6 +114,14 @@ def real_text() -> Path | None:
     """The part of rcv1 in the folder DWINDLE_DATA, if there is one."""
     found = sorted(Path(os.environ.get("DWINDLE_DATA", "")).glob("rcv1/*train*.vw.zst"))
     return found[0] if found and "DWINDLE_DATA" in os.environ else None
+
+
+def _real(size: Size, plan: Plan) -> Iterator[Case]:
+    if real := real_text():
+        text = stored(plan, f"rcv1-{size.base:g}", partial(_repeated, real, size.base))
+        yield Case(REAL, text, unfitted=True)
+    else:
+        print(f"{REAL}: skipped, since DWINDLE_DATA names no folder with rcv1", flush=True)
 
 
 def _repeated(real: Path, megabytes: float, path: Path) -> Labels:

@@ -89,7 +89,8 @@ def ratio(above: Iterable[float], below: Iterable[float]) -> Spread:
 
 
 def _run(contestant: Contestant) -> Run:
-    os.sync()  # who makes sure that a file is on the disk would wait for what others have written
+    if not callable(contestant):
+        os.sync()  # who makes sure that a file is on the disk would wait for what others wrote
     load, busy, own = os.getloadavg()[0], _busy(), time.process_time()
     run = _called(contestant) if callable(contestant) else _commanded(contestant)
     ours = time.process_time() - own + (0 if callable(contestant) else run.processor)

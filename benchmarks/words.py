@@ -7,7 +7,7 @@ from benchmarks.bars import Held
 ROWS = ("case", "program", "wall s", "start-up s", "CPU s", "peak MB", "more")
 FIGURES = ("case", "figure", "smallest to largest", "excluding start-up")
 BARRED = ("workload", "figure", "excluding start-up", "goal", "", "what limits it")
-QUIET = 0.1  # processors that others may use
+QUIET = 0.1  # processors that other programs may use
 
 
 def cells_of_row(row: dict[str, Any]) -> list[str]:
@@ -64,20 +64,25 @@ def versions(about: dict[str, Any]) -> str:
 def busyness(results: dict[str, Any]) -> str:
     """Say what else ran on the machine."""
     before, most = results["about"]["load"], max(row["load"] for row in _rows(results))
-    others = [row["others"] for row in _rows(results)]
-    mean = sum(others) / len(others)
-    said = "**The machine was busy: do not trust times.** " if is_busy(results) else ""
+    busiest = max(_rows(results), key=lambda row: row["others"])
+    said = "**The machine was busy: do not trust these times.** " if is_busy(results) else ""
     return (
         f"{said}The load average was {number(before)} before the run and at most {number(most)} "
         f"between rounds, the programs measured included. Meanwhile other programs used "
-        f"{number(mean)} processors on average, {number(max(others))} in the case that had most."
+        f"{others(results):.2f} processors on average, and most for {busiest['case']}, "
+        f"{busiest['contestant']}: {busiest['others']:.2f}."
     )
 
 
 def is_busy(results: dict[str, Any]) -> bool:
-    """Whether other programs used more than a tenth of a processor on average."""
-    others = [float(row["others"]) for row in _rows(results)]
-    return sum(others) / max(1, len(others)) > QUIET
+    """Whether other programs used so much that times are not to be trusted."""
+    return others(results) > QUIET
+
+
+def others(results: dict[str, Any]) -> float:
+    """Processors that other programs used while ours were measured, the mean over that time."""
+    times = [(row["seconds"]["median"], row["others"]) for row in _rows(results)]
+    return float(sum(s * each for s, each in times) / sum(s for s, _ in times))
 
 
 def _rows(results: dict[str, Any]) -> list[dict[str, Any]]:
