@@ -21,7 +21,7 @@ A ratio below 1 means that dwindle's loss is the lower one.
 {verdict}
 
 - **Options given** are only those that cannot be left out. Vowpal Wabbit is told that labels are classes (`--loss_function logistic`; by default it treats them as numbers), which dwindle recognises from the labels. Both are told which two namespaces to multiply in eat and clicks.
-- **The data sets** are rcv1 and a9a, shuffled; the generated ad log and fwumious_wabbit's who-eats-what of `make bench` (ads, eat); the output of `dwindle generate ads` (clicks); and the paper's eleven UCI sets, as they are and standardised (*scaled*: mean 0, standard deviation 1), averaged over {shuffles} shuffles.
+- **The data sets** are rcv1 and a9a, shuffled; the generated ad log and fwumious_wabbit's who-eats-what of `benchmarks/data.py` (ads, eat); the output of `dwindle generate ads` (clicks); and the paper's eleven UCI sets, as they are and standardised (*scaled*: mean 0, standard deviation 1), averaged over {shuffles} shuffles.
 - **Regression** (housing, zoo) uses squared loss and has no AUC. Vowpal Wabbit clips predictions to the range of labels seen so far, dwindle does not.
 - **Hash collisions.** By default Vowpal Wabbit has 2^18 weights, which features share. *Ratio, -b 24* is dwindle's progressive loss over Vowpal Wabbit's with 2^24 weights, where there are more than 2^18 features. dwindle's features share no weights.
 
