@@ -2,8 +2,9 @@
 
 *eat* is fwumious_wabbit's benchmark: who eats what, twelve namespaces of one name each; animal
 times food tells everything. *ads* is the log of `dwindle generate ads`, with its products of query
-and ad: five of six features are seen once. *Within a budget* never more than a million features are
-alive. *Stationary* is a log of clicks whose names are all met soon. Settings as for *shapes*.
+and ad: five of six features are seen once. There gravity is 1e-5, at which one feature in twenty is
+kept; with *all kept* it is 1e-7, and ten million names are written with the model, in one round
+only. *Within a budget* never more than a million features are alive. *Stationary* is a log of clicks whose names are all met soon. Settings as for *shapes*.
 """
 
 from collections.abc import Iterator
@@ -33,6 +34,10 @@ class Size(NamedTuple):
 FULL, SMALL = Size(1_500_000, 10_000_000, 60_000, 500_000), Size(10_000, 20_000, 500, 2_000)
 FOOD = Reading(["--interactions", "A*B"], ["--interactions", "AB"])
 QUERIES = Reading(["--interactions", "q*a"], ["--interactions", "qa"])
+PULLED = {
+    name: ["1e-5" if word == "1e-7" else word for word in words] for name, words in OURS.items()
+}
+KEPT = {ADAPTIVE: OURS[ADAPTIVE]}
 BUDGET = {ADAPTIVE: [*OURS[ADAPTIVE], "--max-live", "1000000"]}
 VOCABULARY = 10**5
 
@@ -52,7 +57,9 @@ def cases(size: Size, plan: Plan) -> Iterator[Case]:
             yield Case(name, text, FOOD, unfitted=not is_long, predicts=not is_long, fewer=is_long)
     log = partial(stored, plan, f"ads-{size.ads}", partial(_log, size.ads), QUERIES)
     if plan.wants(name := "ads, first seen"):
-        yield Case(name, log(), QUERIES, unfitted=True)
+        yield Case(name, log(), QUERIES, ours=PULLED, unfitted=True)
+    if plan.wants(name := "ads, all kept"):
+        yield Case(name, log(), QUERIES, ours=KEPT, predicts=False, fewer=plan.rounds - 1)
     if plan.wants(name := "ads, within a budget"):
         yield Case(name, log(), QUERIES, ours=BUDGET, predicts=False)
     if plan.wants(name := "stationary"):
