@@ -4,8 +4,8 @@
 times food tells everything. *ads* is the log of `dwindle generate ads`, with its products of query
 and ad: five of six features are seen once. There gravity is 1e-5, at which one feature in twenty is
 kept; with *all kept* it is 1e-7, and ten million names are written with the model, in one round
-only. *Within a budget* never more than a million features are alive. *Stationary* is a log of clicks
-whose names are all met soon. Settings otherwise as for *shapes*.
+only. *Within a budget* never more than a million features are alive. *Stationary* is a log of
+clicks whose names are all met soon. Settings otherwise as for *shapes*.
 """
 
 from collections.abc import Iterator
