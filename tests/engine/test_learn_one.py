@@ -34,7 +34,7 @@ from dwindle import (
 )
 from dwindle.algorithm.clock import WINDOW
 from dwindle.engine.learn_one import JOINED, NUMBERS
-from dwindle.jit.packed_args import PackedType
+from dwindle.jit.kinds import Packed as PackedType
 
 LEARNERS = [
     lambda: Learner(Logistic(), Truncation(0.01), Adaptive(), 0.3),

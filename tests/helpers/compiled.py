@@ -11,4 +11,4 @@ def signatures(learner):
 
 def kernel_of(helper):
     """A helper as a kernel, which Python can call."""
-    return kernel(getattr(helper, "py_func", helper))
+    return kernel(getattr(helper, "function", helper))

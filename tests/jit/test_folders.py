@@ -8,11 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
-from dwindle.jit import disk_cache, folders
+from dwindle.jit import disk_cache, folders, settings
 from dwindle.jit.compile import kernel
 
 PACKAGE = Path(__import__("dwindle").__file__).parent
@@ -133,7 +132,7 @@ def test_a_full_disk_costs_the_compiled_code_but_not_the_run(tmp_path, monkeypat
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(settings, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(disk_cache._File, "save", full)
     monkeypatch.setattr(folders, "_told", [])
     folders._folder_for.cache_clear()

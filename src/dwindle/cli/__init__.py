@@ -6,6 +6,7 @@ without Numba.
 
 import atexit
 import gc
+import os
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -42,7 +43,11 @@ class Commands(click.Group):
     """A group that imports a command when it is asked for."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command, which a signal ends with the code that shells give it: 130 for Ctrl-C."""
+        """Run a command, which a signal ends with the code that shells give it: 130 for Ctrl-C.
+
+        NumPy's BLAS, which no command uses, is told to start no threads: they would spin.
+        """
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         exit_on_signals()
         return super().main(*args, **kwargs)
 

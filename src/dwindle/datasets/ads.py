@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import uint64
 
 from dwindle._base.errors import SettingError
 from dwindle.data.formats.block import Block
 from dwindle.data.formats.vw import parser as vw
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import helper, kernel
+from dwindle.jit.numbers import uint64
 from dwindle.jit.splitmix import INCREMENT, mixed
 
 INTERACTIONS = (("q", "a"),)

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numba import uint8, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle._base.packing import packed, unpacked
 from dwindle.jit.compile import kernel
 from dwindle.jit.intrinsics import leading_zeros
+from dwindle.jit.numbers import uint8, uint64
 from dwindle.jit.splitmix import mixed
 
 BITS = 14  # 2^14 registers: a standard error of 1.04 / 2^7 = 0.8 %

@@ -8,7 +8,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import int64, uint64
 
 from dwindle.algorithm.losses import slope, value
 from dwindle.algorithm.shrinkage import NoShrinkage, pulls_after_predicting
@@ -26,6 +25,7 @@ from dwindle.algorithm.updates import (
 from dwindle.engine.table_kernels import AHEAD, GOLDEN, ONE, home_shift
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
+from dwindle.jit.numbers import int64, uint64
 
 teach(value, slope, pulls_after_predicting, squared, step)
 teach(centres, examples_noted, note, from_mean)

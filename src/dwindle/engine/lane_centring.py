@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import uint64
 
 from dwindle.algorithm.adaptive import ROUNDING
 from dwindle.engine.lane_updates import (
@@ -21,6 +20,7 @@ from dwindle.engine.lane_updates import (
 )
 from dwindle.engine.table_kernels import GOLDEN, ONE
 from dwindle.jit.compile import helper
+from dwindle.jit.numbers import uint64
 from dwindle.jit.vectors import filled, plus, row, set_row, times
 
 

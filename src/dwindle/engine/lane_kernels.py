@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import uint64
 
 from dwindle.algorithm.losses import slope
 from dwindle.engine.kernels import STEEPEST
@@ -35,6 +34,7 @@ from dwindle.engine.lane_updates import (
 from dwindle.engine.table_kernels import AHEAD, GOLDEN, ONE, home_shift
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
+from dwindle.jit.numbers import uint64
 from dwindle.jit.vectors import (
     added,
     all_within,

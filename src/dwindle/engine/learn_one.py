@@ -15,7 +15,6 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int64, intc, intp, typeof, types
 
 from dwindle._base.dispatch import by_class
 from dwindle._base.system import has_known_object_layout
@@ -35,18 +34,16 @@ from dwindle.engine.table_kernels import GOLDEN, ONE, home_shift
 from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, in_class, kernel, teach
 from dwindle.jit.interpreted import JIT
-from dwindle.jit.intrinsics import byte, double, prefetch, word
-from dwindle.jit.packed_args import PackedType, pack, unpack
-
-_typeof: Any = typeof
+from dwindle.jit.intrinsics import byte, c_function, double, prefetch, word
+from dwindle.jit.numbers import float64
+from dwindle.jit.packed_args import pack, signature, unpack
 
 # CPython's C functions, which take the addresses of objects.
-_external: Any = types.ExternalFunction
-_next = _external("PyDict_Next", intc(intp, intp, intp, intp))
-_utf8 = _external("PyUnicode_AsUTF8AndSize", intp(intp, intp))
-_float = _external("PyFloat_AsDouble", float64(intp))
-_error = _external("PyErr_Occurred", intp())
-_clear_error = _external("PyErr_Clear", types.void())
+_next = c_function("PyDict_Next", "intc", "intp", "intp", "intp", "intp")
+_utf8 = c_function("PyUnicode_AsUTF8AndSize", "intp", "intp", "intp")
+_float = c_function("PyFloat_AsDouble", "float64", "intp")
+_error = c_function("PyErr_Occurred", "intp")
+_clear_error = c_function("PyErr_Clear", "void")
 TYPE = object.__basicsize__ - 8  # offset of an object's type: the last field of its header
 FLOAT = float.__basicsize__ - 8  # offset of the number in a float
 
@@ -323,18 +320,18 @@ class FastPath:
 
     def compile_learn(self, clock: Any, table: Any) -> Any:
         """Make ``learn``."""
-        self.learn = self._compiled(learn_one, (int64, float64, float64), clock, table)
+        self.learn = self._compiled(learn_one, ("int64", "float64", "float64"), clock, table)
         return self.learn
 
     def compile_predict(self, clock: Any, table: Any) -> Any:
         """Make ``predict``."""
-        self.predict = self._compiled(predict_one, (int64,), clock, table)
+        self.predict = self._compiled(predict_one, ("int64",), clock, table)
         return self.predict
 
-    def _compiled(self, kernel: Kernel, kinds: tuple[Any, ...], clock: Any, table: Any) -> Any:
-        packed = PackedType(_typeof(self.packed(clock, table).workspace))
+    def _compiled(self, kernel: Kernel, kinds: tuple[str, ...], clock: Any, table: Any) -> Any:
+        kind = signature(*kinds, packed=self.packed(clock, table).workspace)
         ingredients = (part for part in self.parts if isinstance(part, tuple))
-        return in_class(kernel.of(self.parts, *ingredients).compile((*kinds, packed)))
+        return in_class(kernel.of(self.parts, *ingredients).compile(kind))
 
     def make_room(self, n: int) -> None:
         """Make room for examples of n features."""

@@ -6,7 +6,6 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._base.interrupts import Held
@@ -15,6 +14,7 @@ from dwindle.engine.short_names import shortened
 from dwindle.engine.table_kernels import GOLDEN, LAST_SIX, ONE, SIX, BloomFilter, home_shift
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
+from dwindle.jit.numbers import uint64
 
 DIGITS = 19  # a decimal of so many digits always fits into 64 bits
 PENDING = 1024  # names, of 32 bytes on average, that a kernel may leave to be written down

@@ -9,7 +9,6 @@ three to four times as long.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, uint64
 
 from dwindle.algorithm.dual_averaging import in_unit
 from dwindle.algorithm.shrinkage import (
@@ -33,6 +32,7 @@ from dwindle.algorithm.updates import (
 )
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
+from dwindle.jit.numbers import int32, uint64
 
 teach(shrink, shrink_in_units, shrink_mean, mean_of, acts_on, path_sum)
 teach(per_unit, measure, reach, owed, in_unit, weight_at, settle)

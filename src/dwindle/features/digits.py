@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from numba import uint64
-
 from dwindle.jit.compile import helper
+from dwindle.jit.numbers import uint64
 
 ZEROS = uint64(int.from_bytes(b"0" * 8, "little"))
 

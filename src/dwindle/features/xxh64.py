@@ -3,13 +3,13 @@
 from typing import Any
 
 import xxhash
-from numba import uint64
 
 from dwindle._base.text import COLON, EQUALS, ZERO
 from dwindle.features.digits import ZEROS, are_digits, eight_digits
 from dwindle.features.keys import LARGEST
 from dwindle.jit.compile import helper, inlined
 from dwindle.jit.intrinsics import byte, half, word
+from dwindle.jit.numbers import uint64
 
 DEFAULT_SEED = uint64(xxhash.xxh64_intdigest(b""))  # of the namespace without a name
 NOT_A_KEY = uint64(LARGEST + 1)

@@ -1,4 +1,7 @@
-"""Compilation with Numba: kernels, the helpers they call, dispatch by class and cache stamps."""
+"""Kernels, the helpers they call, dispatch by class and cache stamps.
+
+Numba, by which they are compiled, is imported where compiled code is not on disk.
+"""
 
 import functools
 import logging
@@ -11,16 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numba.core import event
-from numba.extending import overload
 
-from dwindle._base.dispatch import generic_of, methods_of, names_in
-from dwindle.jit.disk_cache import Store
+from dwindle._base.dispatch import Generic, generic_of, methods_of, names_in
+from dwindle.jit import machine_code
+from dwindle.jit.deferred import Deferred, Later
+from dwindle.jit.folders import Folder
 from dwindle.jit.interpreted import JIT, run_as_python
-from dwindle.jit.parts import KernelCompiler, PartCompiler, part
 
-_AS_PART: Any = {"pipeline_class": PartCompiler, "forceinline": True}
+_numba, _parts, _disk_cache = map(Later, ("numba", "dwindle.jit.parts", "dwindle.jit.disk_cache"))
 INGREDIENTS = ("loss", "shrinkage", "update")  # parameters by whose class code is chosen
 
 LONG = 0.5  # seconds of compiling after which it is said that it happens once
@@ -28,11 +29,103 @@ log = logging.getLogger("dwindle")
 
 _FOREIGN = {"numba", "numpy", "llvmlite"} | sys.stdlib_module_names  # never edited by a user
 _CONSTANT = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
+_COMPILER = ("compile.py", "kinds.py", "machine_code.py", "parts.py")  # by which it is compiled
 
-# Decorates a function that kernels call. It is cached on disk only as part of the kernels.
-helper = part
+
+def helper(function: Callable[..., Any], **options: Any) -> Any:
+    """Decorate a function that kernels call. It is cached on disk only as part of the kernels."""
+    return Deferred(function, lambda: _parts.part(function, **options)) if JIT else function
+
+
 # Decorates a helper of an inner loop, which LLVM would not inline by itself if it is not small.
-inlined = functools.partial(part, forceinline=True)
+inlined = functools.partial(helper, forceinline=True)
+
+
+class Code:
+    """A kernel for ingredients of some classes: machine code for each kind of arguments.
+
+    Where Numba is not imported and the code is on disk, it is loaded as `machine_code`; else it is
+    Numba's. Both are the same code.
+    """
+
+    def __init__(
+        self, function: pytypes.FunctionType, classes: tuple[type, ...], *, nogil: bool
+    ) -> None:
+        f, self._stamp = function, stamp(function, *classes)
+        self._function = pytypes.FunctionType(
+            f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__
+        )
+        self._function.__qualname__ = f"{f.__qualname__}_{self._stamp[:16]}"
+        self._function.__module__, self._function.__doc__ = f.__module__, f.__doc__
+        self._nogil = nogil
+        self._loaded: dict[tuple[Any, ...], Any] = {}  # machine code, by the kinds of arguments
+        self._dispatcher: Any = None  # Numba's, once it is needed
+        self._store: Any = None  # where Numba's code is kept
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the machine code for arguments of these kinds."""
+        if self._dispatcher is None:
+            try:
+                code = self._loaded[machine_code.kinds_of(args)]
+            except KeyError:
+                code = self._load(args)
+            if code is not None:
+                return code(*args)
+        result = self.dispatcher(*args)
+        if self._store.fresh is not None:
+            self._keep(args)
+        return result
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's dispatcher; it calls faster than code loaded by itself."""
+        if self._dispatcher is None:
+            _wake()
+            compiler = _parts.KernelCompiler
+            options = {"nogil": self._nogil, "error_model": "numpy", "pipeline_class": compiler}
+            made = _numba.njit(**options)(self._function)
+            self._store = made._cache = _disk_cache.Store(made.py_func)  # noqa: SLF001  (Numba has no public way)
+            self._dispatcher = made
+        return self._dispatcher
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def _load(self, args: tuple[Any, ...]) -> Any:
+        """Load machine code from disk; None if there is none, or if Numba is there anyway."""
+        file = self._file(args)
+        if file is None or "numba" in sys.modules:
+            return None
+        folder, name = file
+        for each in (folder.path, folder.beside if folder.looks_beside else None):
+            code = None if each is None else machine_code.load(each / name)
+            if code is not None:
+                self._loaded[machine_code.kinds_of(args)] = code
+                return code
+        return None
+
+    def _keep(self, args: tuple[Any, ...]) -> None:
+        """Keep what Numba has just compiled or loaded, if it fits, as machine code."""
+        signature, compiled = self._store.fresh
+        if tuple(map(self.dispatcher.typeof_pyval, args)) == signature:
+            self._store.fresh = None
+            file = self._file(args)
+            if file is not None and file[0].path is not None:
+                machine_code.save(file[0].path / file[1], compiled)
+
+    def _file(self, args: tuple[Any, ...]) -> tuple[Folder, str] | None:
+        """Return where machine code for such arguments is kept; None if it cannot be."""
+        source = self._function.__code__.co_filename
+        if not machine_code.IS_USED or not Path(source).is_file():
+            return None
+        try:
+            kinds = machine_code.kinds_of(args)
+        except KeyError:
+            return None
+        name = machine_code.file_name(self._function.__qualname__, self._stamp, kinds)
+        return Folder(self._function, source), name
 
 
 class Kernel:
@@ -45,7 +138,7 @@ class Kernel:
 
     def __init__(self, function: pytypes.FunctionType, *, nogil: bool) -> None:
         self.function = function
-        self._compile: Any = njit(nogil=nogil, error_model="numpy", pipeline_class=KernelCompiler)
+        self._nogil = nogil
         self._made: dict[tuple[type, ...], Any] = {}
         parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
         places = [i for i, name in enumerate(parameters) if name in INGREDIENTS]
@@ -62,28 +155,21 @@ class Kernel:
         return code(*args)
 
     def of(self, *ingredients: object) -> Any:
-        """Return Numba's dispatcher for ingredients of these classes."""
+        """Return the code for ingredients of these classes."""
         classes = tuple(map(type, ingredients))
         if classes not in self._made:
             self._made[classes] = self._compiled(classes)
         return self._made[classes]
 
     def compiled(self) -> list[Any]:
-        """List the dispatchers made so far, for tests that look into them."""
+        """List the code made so far, for tests that look into it."""
         return list(self._made.values())
 
     def _compiled(self, classes: tuple[type, ...]) -> Any:
         f = self.function
         if not JIT:
             return functools.partial(run_as_python, f)
-        clone = pytypes.FunctionType(
-            f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__
-        )
-        clone.__qualname__ = f"{f.__qualname__}_{stamp(f, *classes)[:16]}"
-        clone.__module__, clone.__doc__ = f.__module__, f.__doc__
-        dispatcher = self._compile(clone)
-        dispatcher._cache = Store(dispatcher.py_func)  # noqa: SLF001  (Numba has no public way)
-        return dispatcher
+        return Code(f, classes, nogil=self._nogil)
 
 
 def in_class(code: Any) -> Any:
@@ -116,7 +202,7 @@ def stamp(function: pytypes.FunctionType, *classes: type) -> str:
     may not have.
     """
     reached = _reached(function, classes)
-    compiler = map(_digest_of, (Path(__file__), Path(__file__).with_name("parts.py")))
+    compiler = (_digest_of(Path(__file__).with_name(name)) for name in _COMPILER)
     names = (f"{cls.__module__}.{cls.__qualname__}".encode() for cls in classes)
     digests = {*compiler, *map(_source, reached), *map(_constants, reached), *names}
     return sha256(b"".join(sorted(digests))).hexdigest()
@@ -135,17 +221,31 @@ def _reached(function: pytypes.FunctionType, classes: Iterable[type]) -> set[pyt
 
 def _called_by(f: pytypes.FunctionType, classes: Iterable[type]) -> Iterator[pytypes.FunctionType]:
     """Yield the functions that a function's code refers to."""
+    functions, generics = _referred_to(f)
+    yield from functions
+    for generic in generics:
+        yield from filter(None, map(generic.code, classes))
+
+
+@functools.cache
+def _referred_to(f: pytypes.FunctionType) -> tuple[list[pytypes.FunctionType], list[Generic]]:
+    """Return the functions that a function's code refers to by itself, and the generics."""
+    functions: list[pytypes.FunctionType] = []
+    generics: list[Generic] = []
     cells = [cell.cell_contents for cell in f.__closure__ or ()]
     for value in (*(f.__globals__.get(name) for name in names_in(f.__code__)), *cells):
+        if isinstance(value, Later):
+            continue
         generic = generic_of(value)
         if generic is not None:
-            yield from filter(None, map(generic.code, classes))
+            generics.append(generic)
         elif hasattr(value, "_fields"):
-            yield from methods_of(type(value))
+            functions += methods_of(type(value))
         for attribute in ("py_func", "function", "_defn"):  # of a helper, a kernel, an intrinsic
             inner = getattr(value, attribute, value)
             if isinstance(inner, pytypes.FunctionType) and _package(inner) not in _FOREIGN:
-                yield inner
+                functions.append(inner)
+    return functions, generics
 
 
 def _package(f: pytypes.FunctionType) -> str:
@@ -167,9 +267,14 @@ def _source(f: pytypes.FunctionType) -> bytes:
 
 def _constants(f: pytypes.FunctionType) -> bytes:
     """Digest the global numbers and texts that a function's code refers to."""
-    found = ((name, f.__globals__.get(name)) for name in sorted(set(names_in(f.__code__))))
+    found = ((name, f.__globals__.get(name)) for name in _sorted_names(f.__code__))
     said = (f"{name}={value!r}" for name, value in found if isinstance(value, _CONSTANT))
     return sha256(" ".join(said).encode()).digest()
+
+
+@functools.cache
+def _sorted_names(code: pytypes.CodeType) -> list[str]:
+    return sorted(set(names_in(code)))
 
 
 @functools.cache
@@ -182,8 +287,20 @@ def teach(*generics: Callable[..., Any], **options: Any) -> None:
 
     With ``forceinline=True`` calls are as cheap as no calls, also for code that is not small.
     """
-    for generic in generics if JIT else ():
-        overload(generic, _AS_PART | options, strict=False)(_chooser(generic))
+    if JIT:
+        _taught.extend((generic, options) for generic in generics)
+        if _wake.cache_info().currsize:
+            _teach_numba()
+
+
+_taught: list[tuple[Callable[..., Any], dict[str, Any]]] = []  # what Numba is not yet told of
+
+
+def _teach_numba() -> None:
+    as_part = {"pipeline_class": _parts.PartCompiler, "forceinline": True}
+    while _taught:
+        generic, options = _taught.pop(0)
+        _numba.extending.overload(generic, as_part | options, strict=False)(_chooser(generic))
 
 
 def _chooser(generic: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,7 +313,7 @@ def _chooser(generic: Callable[..., Any]) -> Callable[..., Any]:
     return choose
 
 
-class _Stopwatch(event.Listener):
+class _Stopwatch:
     """How long kernels were compiled; says so, once, when it takes long."""
 
     def __init__(self) -> None:
@@ -221,7 +338,18 @@ class _Stopwatch(event.Listener):
 
 
 _stopwatch = _Stopwatch()
-event.register("numba:compile", _stopwatch)
+
+
+@functools.cache
+def _wake() -> None:
+    """Import Numba, tell it of all that kernels may call, and watch how long it compiles."""
+    event = Later("numba.core.event")
+
+    class Listener(event.Listener):  # type: ignore[name-defined]
+        on_start, on_end = _stopwatch.on_start, _stopwatch.on_end
+
+    event.register("numba:compile", Listener())
+    _teach_numba()
 
 
 def seconds_compiling() -> float:

@@ -33,6 +33,14 @@ class _Stored(CompileResultCacheImpl):
             case other:  # of an unknown version of Numba
                 return other
 
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """Return a compiled kernel of what was written, with its machine code: see `Code`."""
+        found = super().rebuild(target_context, payload)
+        match payload:
+            case ((_, _, (machine_code, _)), *_):
+                found.library._compiled_object = machine_code  # noqa: SLF001  (likewise)
+        return found
+
 
 class _File(IndexDataCacheFile):
     def _load_index(self) -> Any:
@@ -79,6 +87,7 @@ class Store(FunctionCache):
         super().__init__(function)
         names = self._impl.filename_base, self._impl.locator.get_source_stamp()
         folder: Folder = self._impl.locator
+        self.fresh: Any = None  # what was compiled or loaded last, and for which signature
         self._own = _File(str(folder.path), *names) if folder.path else None
         self._installed = _File(str(folder.beside), *names) if folder.looks_beside else None
 
@@ -91,11 +100,13 @@ class Store(FunctionCache):
                 with self._guard_against_spurious_io_errors():
                     found = self._load_overload(sig, target_context)
                     if found is not None:
+                        self.fresh = sig, found
                         return found
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the compiled code for a signature, where that is possible."""
+        self.fresh = sig, data
         if self._own is not None:
             self._cache_file = self._own
             try:

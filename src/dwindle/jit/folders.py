@@ -8,6 +8,7 @@ import functools
 import logging
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,10 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba.misc.appdirs import AppDirs
+from dwindle.jit import settings
 
-config: Any = numba.config  # whose attributes are made when it is imported
 log = logging.getLogger("dwindle")
 
 
@@ -30,7 +29,7 @@ class Folder:
         self._line = function.__code__.co_firstlineno
         self.beside = Path(file).parent / "__pycache__"
         self.path = _folder_for(Path(file).parent)
-        self.looks_beside = not config.CACHE_DIR and self.path != self.beside
+        self.looks_beside = not settings.CACHE_DIR and self.path != self.beside
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> "Folder":
@@ -63,8 +62,8 @@ def _folder_for(package: Path) -> Path | None:
         lambda: _users() / name,
         lambda: _temporary() / name,
     ]
-    if config.CACHE_DIR:  # NUMBA_CACHE_DIR
-        choices.insert(0, lambda: Path(config.CACHE_DIR, name))
+    if settings.CACHE_DIR:  # NUMBA_CACHE_DIR
+        choices.insert(0, lambda: Path(settings.CACHE_DIR, name))
     for choice in choices:
         with suppress(OSError):
             folder = choice()
@@ -77,7 +76,9 @@ def _folder_for(package: Path) -> Path | None:
 
 def _users() -> Path:
     """Return the user's folder for caches (XDG_CACHE_HOME, ~/.cache, ...)."""
-    folder = Path(AppDirs(appname="dwindle", appauthor=False).user_cache_dir)
+    usual = {"darwin": "~/Library/Caches", "win32": os.environ.get("LOCALAPPDATA", "")}
+    own = os.path.expanduser(usual.get(sys.platform, "~/.cache"))  # noqa: PTH111  (would raise)
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or own, "dwindle")
     if not folder.is_absolute():  # no HOME, and no such user
         raise FileNotFoundError(folder)
     return _private(folder)

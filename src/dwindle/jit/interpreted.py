@@ -8,21 +8,12 @@ not wrap around, and a negative number becomes an unsigned one by wrapping aroun
 from typing import Any
 
 import numpy as np
-from numba import config, types
 
-_config: Any = config
-JIT = not _config.DISABLE_JIT  # whether there is a compiler
+from dwindle.jit.settings import DISABLE_JIT
+
+JIT = not DISABLE_JIT  # whether there is a compiler
 
 _SMALL = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)
-
-
-def _cast(kind: Any, value: Any) -> Any:
-    return np.asarray(value).astype(kind.name)[()]
-
-
-if not JIT:
-    _Integer: Any = types.Integer
-    _Integer.cast_python_value = _cast  # Numba's own refuses uint64(-1)
 
 
 def run_as_python(function: Any, *args: Any) -> Any:

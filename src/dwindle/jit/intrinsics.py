@@ -9,17 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import float64, int64, types, uint64
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from dwindle.jit.deferred import Deferred, Later
 from dwindle.jit.interpreted import JIT
+
+ir, types = Later("llvmlite.ir"), Later("numba.types")
+cgutils, extending = Later("numba.core.cgutils"), Later("numba.extending")
 
 
 def _instruction(generate: Callable[..., Any], in_python: Callable[..., Any]) -> Any:
     """Make a function that kernels can call."""
-    return intrinsic(generate) if JIT else in_python
+    return Deferred(generate, lambda: extending.intrinsic(generate)) if JIT else in_python
 
 
 def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
@@ -71,16 +71,17 @@ def _set_bits(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the p
     return types.int64(types.uint64), codegen
 
 
-def _load(kind: Any, result: Any, c_type: Any, in_python: Any) -> Any:
+def _load(result: str, c_type: Any, in_python: Any) -> Any:
     """Make a function that loads a number from an address, which need not be aligned."""
 
     def load(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
         def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            width = 8 * ctypes.sizeof(c_type)
+            kind = ir.DoubleType() if result == "float64" else ir.IntType(width)
             found = builder.load(builder.inttoptr(args[0], kind.as_pointer()), align=1)
-            narrow = ctypes.sizeof(c_type) < 8
-            return builder.zext(found, ir.IntType(64)) if narrow else found
+            return builder.zext(found, ir.IntType(64)) if width < 64 else found
 
-        return result(types.int64), codegen
+        return getattr(types, result)(types.int64), codegen
 
     return _instruction(load, lambda at: in_python(c_type.from_address(int(at)).value))
 
@@ -119,7 +120,7 @@ def mask_of(up_to: int | None, *sought: int) -> Any:
                 tests.append(builder.icmp_unsigned("<=", found, all_of[up_to]))
             return builder.bitcast(functools.reduce(builder.or_, tests), ir.IntType(64))
 
-        return uint64(types.int64), codegen
+        return types.uint64(types.int64), codegen
 
     wanted = {*sought, *range(-1 if up_to is None else up_to + 1)}
 
@@ -130,14 +131,15 @@ def mask_of(up_to: int | None, *sought: int) -> Any:
     return _instruction(mask, in_python)
 
 
-def _pointer(kind: Any, width: Any, c_type: Any) -> Any:
+def _pointer(kind: str, c_type: Any) -> Any:
     """Make a function from an address to a pointer, which `carray` takes."""
 
     def point(_typing: Any, address: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
         def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], width.as_pointer())
+            element = ir.FloatType() if kind == "float32" else ir.IntType(64)
+            return builder.inttoptr(args[0], element.as_pointer())
 
-        return types.CPointer(kind)(types.int64), codegen
+        return types.CPointer(getattr(types, kind))(types.int64), codegen
 
     return _instruction(point, lambda at: ctypes.cast(int(at), ctypes.POINTER(c_type)))
 
@@ -148,9 +150,29 @@ lowest = _instruction(_lowest_bit, lambda w: (int(w) & -int(w)).bit_length() - 1
 n_set = _instruction(_set_bits, lambda w: int(w).bit_count())
 put = _store(8, ctypes.c_uint8)
 put_word = _store(64, ctypes.c_uint64)
-byte = _load(ir.IntType(8), int64, ctypes.c_uint8, np.int64)
-half = _load(ir.IntType(32), uint64, ctypes.c_uint32, np.uint64)
-word = _load(ir.IntType(64), uint64, ctypes.c_uint64, np.uint64)
-double = _load(ir.DoubleType(), float64, ctypes.c_double, np.float64)
-words = _pointer(types.uint64, ir.IntType(64), ctypes.c_uint64)
-singles = _pointer(types.float32, ir.FloatType(), ctypes.c_float)
+byte = _load("int64", ctypes.c_uint8, np.int64)
+half = _load("uint64", ctypes.c_uint32, np.uint64)
+word = _load("uint64", ctypes.c_uint64, np.uint64)
+double = _load("float64", ctypes.c_double, np.float64)
+words = _pointer("uint64", ctypes.c_uint64)
+singles = _pointer("float32", ctypes.c_float)
+
+
+def _carray_in_python(pointer: Any, n: int) -> Any:
+    return np.ctypeslib.as_array(pointer, (int(n),))
+
+
+# Numba's array of the elements at a pointer.
+carray: Any = (
+    Deferred(None, lambda: Later("numba.np.numpy_support").carray) if JIT else _carray_in_python
+)
+
+
+def c_function(name: str, result: str, *given: str) -> Any:
+    """Make a C function of this process callable in kernels, by the names of its types."""
+
+    def make() -> Any:
+        kinds = [getattr(types, kind) for kind in given]
+        return types.ExternalFunction(name, getattr(types, result)(*kinds))
+
+    return Deferred(None, make)

@@ -8,36 +8,10 @@ import struct
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import extending, types
 
-_extending: Any = extending
-_Tuple: Any = types.BaseTuple  # iterable, which its own types do not say
-_WORD = ir.IntType(64)
+from dwindle.jit.deferred import Deferred, Later
 
-
-class PackedType(types.Type):
-    """The Numba type of a packed tuple; ``content`` is the type of the tuple itself."""
-
-    def __init__(self, content: Any) -> None:
-        self.content = content
-        super().__init__(f"Packed({content})")
-
-    @property
-    def key(self) -> Any:
-        """Tell types apart by content: the name of a tuple's type does not include its class."""
-        return self.content
-
-
-@_extending.register_model(PackedType)
-class _Pointer(_extending.models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, ir.IntType(8).as_pointer())
-
-
-@_extending.unbox(PackedType)
-def _(_kind: Any, given: Any, context: Any) -> Any:
-    return _extending.NativeValue(context.pyapi.bytes_as_string(given))
+ir, types, extending = Later("llvmlite.ir"), Later("numba.types"), Later("numba.extending")
 
 
 def pack(argument: Any) -> bytes:
@@ -54,16 +28,17 @@ def pack(argument: Any) -> bytes:
 
 def _unpack(_typing: Any, packed: Any) -> Any:
     """Read the tuple that `pack` wrote. Its arrays are borrowed: no references are counted."""
+    word_type = ir.IntType(64)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         offset = iter(range(0, 2**16, 8))
 
-        def word(kind: Any = _WORD) -> Any:
-            at = builder.gep(args[0], [_WORD(next(offset))])
+        def word(kind: Any = word_type) -> Any:
+            at = builder.gep(args[0], [word_type(next(offset))])
             return builder.load(builder.bitcast(at, kind.as_pointer()))
 
         def value(kind: Any) -> Any:
-            if isinstance(kind, _Tuple):
+            if isinstance(kind, types.BaseTuple):
                 return context.make_tuple(builder, kind, list(map(value, kind)))
             if isinstance(kind, types.Array):
                 return _array(context, builder, kind, [word() for _ in range(1 + 2 * kind.ndim)])
@@ -87,10 +62,17 @@ def _array(context: Any, builder: Any, kind: Any, words: list[Any]) -> Any:
         builder.inttoptr(address, array.data.type),
         sizes[: kind.ndim],
         sizes[kind.ndim :],
-        _WORD(context.get_abi_sizeof(context.get_data_type(kind.dtype))),
+        ir.IntType(64)(context.get_abi_sizeof(context.get_data_type(kind.dtype))),
         None,
     )
     return array._getvalue()  # noqa: SLF001 - Numba has no public function for it
 
 
-unpack: Any = _extending.intrinsic(_unpack)
+unpack = Deferred(_unpack, lambda: extending.intrinsic(_unpack))
+
+
+def signature(*kinds: str, packed: Any) -> tuple[Any, ...]:
+    """Return the types of arguments of these names, and of one that is packed."""
+    numba = Later("numba")
+    content = Later("dwindle.jit.kinds").Packed(numba.typeof(packed))
+    return (*(getattr(types, kind) for kind in kinds), content)

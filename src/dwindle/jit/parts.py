@@ -19,8 +19,6 @@ from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
 
-from dwindle.jit.interpreted import JIT
-
 _dynfunc: Any = numba._dynfunc  # noqa: SLF001  (Numba has no public way)
 _NUMBERS = (types.Number, types.Boolean, types.Literal)
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba begins the names of functions' globals in LLVM code
@@ -160,8 +158,6 @@ def part(function: Callable[..., Any], **options: Any) -> Any:
     Numba would compile it for the literal 0 with which a loop begins, and then once more for the
     integers that follow.
     """
-    if not JIT:
-        return function
     made: Any = njit(error_model="numpy", nogil=True, pipeline_class=PartCompiler, **options)(
         function
     )
@@ -173,9 +169,5 @@ def part(function: Callable[..., Any], **options: Any) -> Any:
     def add_overload(result: Any) -> None:
         made.overloads[tuple(result.signature.args)] = result  # and no entry for Python
 
-    def refuse(*_: Any, **__: Any) -> None:
-        raise TypeError(f"{function.__qualname__} is called by kernels only, not from Python")
-
     made.get_call_template, made.add_overload = call_template, add_overload
-    made._compile_for_args = refuse  # noqa: SLF001  (what a call from Python would begin with)
     return made

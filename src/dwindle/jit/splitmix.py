@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from numba import uint64
-
 from dwindle.jit.compile import helper
+from dwindle.jit.numbers import uint64
 
 INCREMENT = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: from one state to the next
 

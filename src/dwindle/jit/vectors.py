@@ -9,38 +9,37 @@ A field of a record, of n numbers in single precision, is where a row comes from
 so it is the same on every machine, and in NumPy, which does it where there is no compiler.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, models, register_model
 
+from dwindle.jit.deferred import Deferred, Later
 from dwindle.jit.interpreted import JIT
 
-_FLOAT, _INT = ir.FloatType(), ir.IntType(32)
+ir, types, extending = Later("llvmlite.ir"), Later("numba.types"), Later("numba.extending")
+kinds = Later("dwindle.jit.kinds")
 _F4, _I4 = np.float32, np.int32
 _MANTISSA = 23  # bits of a single-precision number after its point
 
 
-class _Row(types.Type):
-    """Numba's type of a row."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-        super().__init__(name=f"Row({n})")
-
-
-@register_model(_Row)
-class _RowModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: _Row) -> None:
-        super().__init__(manager, kind, ir.VectorType(_FLOAT, kind.n))
-
-
 def _operation(generate: Callable[..., Any], in_python: Callable[..., Any]) -> Any:
     """Make a function that kernels can call."""
-    return intrinsic(prefer_literal=True)(generate) if JIT else in_python
+    make = functools.partial(_intrinsic, generate)
+    return Deferred(generate, make) if JIT else in_python
+
+
+def _intrinsic(generate: Callable[..., Any]) -> Any:
+    return extending.intrinsic(prefer_literal=True)(generate)
+
+
+def _float() -> Any:
+    return ir.FloatType()
+
+
+def _int() -> Any:
+    return ir.IntType(32)
 
 
 def _field(record: Any, name: Any) -> tuple[int, int]:
@@ -51,24 +50,24 @@ def _field(record: Any, name: Any) -> tuple[int, int]:
 
 def _pointer(builder: Any, record: Any, offset: int, kind: Any) -> Any:
     byte = builder.bitcast(record, ir.IntType(8).as_pointer())
-    return builder.bitcast(builder.gep(byte, [_INT(offset)]), kind.as_pointer())
+    return builder.bitcast(builder.gep(byte, [_int()(offset)]), kind.as_pointer())
 
 
 def _row(_typing: Any, record: Any, name: Any) -> Any:
     offset, n = _field(record, name)
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        kind = ir.VectorType(_FLOAT, n)
+        kind = ir.VectorType(_float(), n)
         return builder.load(_pointer(builder, args[0], offset, kind), align=4)
 
-    return _Row(n)(record, name), codegen
+    return kinds.Row(n)(record, name), codegen
 
 
 def _set_row(_typing: Any, record: Any, name: Any, v: Any) -> Any:
     offset, n = _field(record, name)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        kind = ir.VectorType(_FLOAT, n)
+        kind = ir.VectorType(_float(), n)
         builder.store(args[2], _pointer(builder, args[0], offset, kind), align=4)
         return context.get_dummy_value()
 
@@ -82,10 +81,10 @@ def _number(x: Any) -> Any:
 
 def _all_lanes(builder: Any, x: Any, n: int) -> Any:
     """Return the row that has x, rounded to single precision, in all lanes."""
-    kind = ir.VectorType(_FLOAT, n)
-    one = x if x.type == _FLOAT else builder.fptrunc(x, _FLOAT)
-    first = builder.insert_element(ir.Constant(kind, ir.Undefined), one, _INT(0))
-    places = ir.Constant(ir.VectorType(_INT, n), [0] * n)
+    kind = ir.VectorType(_float(), n)
+    one = x if x.type == _float() else builder.fptrunc(x, _float())
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), one, _int()(0))
+    places = ir.Constant(ir.VectorType(_int(), n), [0] * n)
     return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), places)
 
 
@@ -123,7 +122,7 @@ def _with_row(operator: str) -> Callable[..., Any]:
 def _where_positive(_typing: Any, m: Any, v: Any, w: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         test, value, other = args
-        zero = ir.Constant(ir.VectorType(_FLOAT, m.n), [0.0] * m.n)
+        zero = ir.Constant(ir.VectorType(_float(), m.n), [0.0] * m.n)
         return builder.select(builder.fcmp_ordered(">", test, zero), value, other)
 
     return v(m, v, w), codegen
@@ -131,7 +130,7 @@ def _where_positive(_typing: Any, m: Any, v: Any, w: Any) -> Any:
 
 def _shifted(_typing: Any, v: Any, k: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        bits = ir.VectorType(_INT, v.n)
+        bits = ir.VectorType(_int(), v.n)
         power = builder.shl(builder.bitcast(args[1], bits), ir.Constant(bits, [_MANTISSA] * v.n))
         return builder.bitcast(builder.add(builder.bitcast(args[0], bits), power), args[0].type)
 
@@ -153,7 +152,7 @@ def _place_of_least(_typing: Any, v: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         least, step = args[0], v.n // 2
         while step:  # each lane becomes the lesser of itself and the one that is so far away
-            places = ir.Constant(ir.VectorType(_INT, v.n), [(k + step) % v.n for k in range(v.n)])
+            places = ir.Constant(ir.VectorType(_int(), v.n), [(k + step) % v.n for k in range(v.n)])
             other = builder.shuffle_vector(least, least, places)
             least = builder.select(builder.fcmp_ordered("<", other, least), other, least)
             step //= 2
@@ -189,7 +188,7 @@ def _at_least(_typing: Any, v: Any, least: Any, w: Any) -> Any:
         value, limit, other = args
         high = builder.fcmp_ordered(">=", value, limit)
         low = builder.fcmp_ordered("<=", value, builder.fneg(limit))
-        zero = ir.Constant(ir.VectorType(_FLOAT, v.n), [0.0] * v.n)
+        zero = ir.Constant(ir.VectorType(_float(), v.n), [0.0] * v.n)
         return builder.select(builder.or_(low, high), other, zero)
 
     return v(v, least, w), codegen
@@ -197,7 +196,7 @@ def _at_least(_typing: Any, v: Any, least: Any, w: Any) -> Any:
 
 def _nonzero(_typing: Any, v: Any) -> Any:
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        zero = ir.Constant(ir.VectorType(_FLOAT, v.n), [0.0] * v.n)
+        zero = ir.Constant(ir.VectorType(_float(), v.n), [0.0] * v.n)
         lanes = builder.bitcast(builder.fcmp_unordered("!=", args[0], zero), ir.IntType(v.n))
         return builder.zext(lanes, ir.IntType(64))
 

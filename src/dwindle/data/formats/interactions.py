@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from numba import float64
-
 from dwindle.features.xxh64 import mix
 from dwindle.jit.compile import helper, inlined
+from dwindle.jit.numbers import float64
 
 Item = TypeVar("Item")
 

@@ -10,7 +10,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
@@ -36,6 +35,7 @@ from dwindle.features.keys import LARGEST
 from dwindle.features.xxh64 import NOT_A_KEY, integer, short_integer
 from dwindle.jit.compile import helper, inlined, kernel
 from dwindle.jit.intrinsics import byte, half, lowest
+from dwindle.jit.numbers import float32, uint64
 
 _QID = uint64(int.from_bytes(b"qid:", "little"))
 

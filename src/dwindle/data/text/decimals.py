@@ -6,11 +6,11 @@ Four times as fast as ``%``, which would make ``dwindle predict`` a quarter slow
 from typing import Any
 
 import numpy as np
-from numba import int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import DOT, MINUS, NEWLINE, PLUS, ZERO
 from dwindle.jit.compile import helper, kernel
+from dwindle.jit.numbers import int64, uint64
 
 DIGITS = 9
 LONGEST = len("-1.23456789e-308\n")

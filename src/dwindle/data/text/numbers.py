@@ -4,13 +4,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import float32, float64, int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import DOT, MINUS, PLUS, ZERO
 from dwindle.features.digits import ZEROS, are_digits, eight_digits, marks
 from dwindle.jit.compile import helper, inlined
 from dwindle.jit.intrinsics import byte, double, lowest, word
+from dwindle.jit.numbers import float32, float64, int64, uint64
 
 _UNIT = uint64(1 << 56)  # the digit 1, after seven zeros
 _LEAST, _MOST = -65, 39  # 10^19 times any lower power of ten is 0 in single precision

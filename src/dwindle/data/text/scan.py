@@ -8,7 +8,6 @@ to arrays. Positions are offsets into the text, and a range does not include its
 from typing import Any
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
@@ -16,6 +15,7 @@ from dwindle.data.formats.block import Block, Size
 from dwindle.features.digits import marks
 from dwindle.jit.compile import helper, inlined, kernel
 from dwindle.jit.intrinsics import byte, lowest, mask_of, n_set, put_word, word
+from dwindle.jit.numbers import uint64
 
 # What a kernel says of a line in any format; a format's own errors follow. UNSURE: see `number`.
 FINE, UNSURE, NUL, LONE_RETURN, KINDS = range(5)

@@ -6,10 +6,10 @@ Arrow's dictionary encoding does the same at a quarter of the speed.
 from typing import Any
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle.jit.compile import kernel
+from dwindle.jit.numbers import uint64
 
 GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import uint64
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
@@ -26,6 +25,7 @@ from dwindle.features.keys import LARGEST
 from dwindle.features.names import NamesView, Spelled, decoded, spelled
 from dwindle.features.offsets import offsets
 from dwindle.jit.compile import kernel
+from dwindle.jit.numbers import uint64
 
 Lists = dict[str, tuple[NDArray[np.int64], pa.Array]]  # by column: see `_list_of`
 LIST_SCHEMA = pa.schema(

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import int64
 from numpy.typing import NDArray
 
 from dwindle.data.formats.tables.distinct import distinct
@@ -19,6 +18,7 @@ from dwindle.features.names import cut
 from dwindle.features.offsets import offsets
 from dwindle.jit.compile import inlined, kernel
 from dwindle.jit.intrinsics import byte
+from dwindle.jit.numbers import int64
 
 JOINT = ord("_")  # between the words of an n-gram: no letter, and VW text can write it
 SEPARATOR, LETTER, ALONE = range(3)

@@ -6,8 +6,6 @@ Each function reads one of these; ``what`` is FINE or one of the kinds of `vw.er
 import math
 from typing import Any
 
-from numba import float32, uint64
-
 from dwindle._base.text import BAR, COLON, DOT, MINUS, PLUS, QUOTE, SPACE, TAB, ZERO
 from dwindle.data.formats.vw.errors import (
     BLANK,
@@ -25,6 +23,7 @@ from dwindle.data.text.scan import FINE, UNSURE, end_of_name, find, skip_blank, 
 from dwindle.features.xxh64 import key_of_name, key_of_number, xxh64
 from dwindle.jit.compile import helper
 from dwindle.jit.intrinsics import byte
+from dwindle.jit.numbers import float32, uint64
 
 NO_SCALE: Any = float32(1.0)
 

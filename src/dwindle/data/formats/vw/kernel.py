@@ -12,7 +12,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
@@ -54,6 +53,7 @@ from dwindle.data.text.scan import (
 from dwindle.features.xxh64 import DEFAULT_SEED, fresh_state
 from dwindle.jit.compile import inlined, kernel
 from dwindle.jit.intrinsics import byte, half, word
+from dwindle.jit.numbers import int64, uint64
 
 _SPACE_BAR = uint64(int.from_bytes(b" |", "little"))
 

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64, uint64
 from numpy.typing import NDArray
 
 from dwindle._base.text import COLON
@@ -12,6 +11,7 @@ from dwindle.data.text.scan import FINE
 from dwindle.features.xxh64 import DEFAULT_SEED
 from dwindle.jit.compile import helper, inlined
 from dwindle.jit.intrinsics import byte, put_word, word
+from dwindle.jit.numbers import float32, int64, uint64
 
 # Lines are much alike, so the last namespace that was the j-th of a line is remembered: where its
 # '|' is, its length with that, its seed, its place in ``crossed`` or -1, and whether it is special,

@@ -6,14 +6,12 @@ loops here to instructions that work on several lanes at once.
 
 from typing import Any
 
-from numba import float32, int64, uint64
-from numba.np.numpy_support import carray
-
 from dwindle._base.text import ZERO
 from dwindle.data.text.numbers import number_of_word, number_of_words
 from dwindle.features.xxh64 import DEFAULT_SEED, NOT_A_KEY, ended, long_state, short_integer
 from dwindle.jit.compile import helper, inlined
-from dwindle.jit.intrinsics import put_word, singles, word, words
+from dwindle.jit.intrinsics import carray, put_word, singles, word, words
+from dwindle.jit.numbers import float32, int64, uint64
 
 LANES = 128
 _TOGETHER = 16  # lanes are always read in groups of this size; the last ones may be unused

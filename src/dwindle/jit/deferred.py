@@ -1,0 +1,54 @@
+"""What only the compiler needs, made when a kernel is compiled: importing Numba takes 0.15 s.
+
+Where all compiled code is on disk, Numba is never imported; see `machine_code`.
+"""
+
+import functools
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+class Later:
+    """A module that is imported when something in it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self._name), name)
+        setattr(self, name, found)
+        return found
+
+
+class Deferred:
+    """Something that kernels can call, which is made when the first of them is compiled.
+
+    ``function`` is where its code is from.
+    """
+
+    def __init__(self, function: Callable[..., Any] | None, make: Callable[[], Any]) -> None:
+        self.function = function
+        self._make = make
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    @functools.cached_property
+    def made(self) -> Any:
+        """What Numba knows."""
+        return self._make()
+
+    @functools.cached_property
+    def _numba_type_(self) -> Any:
+        """By which Numba finds out what a name in a kernel stands for."""
+        context = import_module("numba.core.registry").cpu_target.typing_context
+        made = self.made
+        context.refresh()  # for what is new
+        return context.resolve_value_type(made)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Refuse to be called from Python."""
+        name = getattr(self.function, "__qualname__", "it")
+        raise TypeError(f"{name} is called by kernels only, not from Python")
+
+    def __deepcopy__(self, _memo: Any) -> "Deferred":
+        return self  # as Numba copies code that refers to it
