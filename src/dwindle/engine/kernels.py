@@ -22,7 +22,7 @@ from dwindle.algorithm.updates import (
     squared,
     step,
 )
-from dwindle.engine.table_kernels import AHEAD, GOLDEN, ONE, home_shift
+from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import int64, uint64
@@ -41,7 +41,7 @@ def score(
     key: Any,
     x: Any,
     cells: Any,
-    shift: Any,
+    home: Any,
     now: float,
     size: float,
     n_steps: int,
@@ -49,14 +49,15 @@ def score(
     update: Any,
 ) -> float:
     """Sum weight times value over the features from ``first`` to ``last``."""
+    mix, shift = home
     mask = uint64(len(cells) - 1)
     end = uint64(len(key))
     p = 0.0
     for k in range(first, last):
         if k + AHEAD < end:
-            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
         mark = uint64(key[k]) + ONE
-        j = (mark * GOLDEN) >> shift
+        j = (mark * mix) >> shift
         while cells[j].key != mark and cells[j].key != 0:
             j = (j + ONE) & mask
         if cells[j].key == mark:
@@ -79,6 +80,7 @@ def learn(
     pulled: Any,
     size: float,
     cells: Any,
+    mixer: Any,
     room: int,
     bias: Any,
     constant: float,
@@ -98,15 +100,16 @@ def learn(
     intercept), and ``base`` is added to each prediction. ``n_steps`` were taken before the clock's
     window. An example of importance 0 is predicted and changes nothing.
 
-    Stop before an example whose features may have no ``room``, or for which the clock's window is
-    used up; and after one whose prediction is not finite or whose slope is too steep. Return the
-    index of that example, the clock's ``at``, and the number of new keys: their places are in
-    ``fresh``.
+    Stop before an example whose features may have no ``room``, for which the clock's window is
+    used up, or before which keys crowd in the table; and after one whose prediction is not finite
+    or whose slope is too steep. Return the index of that example, the clock's ``at``, and the
+    number of new keys, inverted (~n) if keys crowd: their places are in ``fresh``.
     """
+    home = home_of(cells, mixer)
+    mix, shift = home
     mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
     end = uint64(len(key))
-    n_fresh = 0
+    n_fresh, n_probes = 0, uint64(0)
     for i in range(first, len(label)):
         begin, stop = uint64(start[i]), uint64(start[i + 1])
         n = start[i + 1] - start[i]
@@ -115,11 +118,16 @@ def learn(
         if importance[i] == 0.0:
             bias_now = exported(update, NO_SHRINKAGE, bias[0], pulled[at], size, n_steps + at)
             prediction[i] = base[i] + bias_now * one + spread * score(
-                begin, stop, key, x, cells, shift, pulled[at], size, n_steps + at, shrinkage, update
+                begin, stop, key, x, cells, home, pulled[at], size, n_steps + at, shrinkage, update
             )  # fmt: skip
             continue
         if n_fresh + n > room or at + 1 == len(pulled):
             return i, at, n_fresh
+        is_crowded = crowded(n_probes, begin - uint64(start[first]))
+        if n > LONG and not is_crowded:
+            n_fresh, is_crowded = enter_all(begin, stop, key, cells, home, fresh, n_fresh)
+        if is_crowded:
+            return i, at, ~n_fresh
         seen = pulled[at] if pulls_after_predicting(shrinkage) else pulled[at + 1]
         at += 1
         p = base[i] + settle(update, NO_SHRINKAGE, bias[0], seen, size, one) * one
@@ -128,9 +136,9 @@ def learn(
         length, level = 1.0, 0.0  # what the intercept makes up for, if the update centres
         for k in range(begin, stop):
             if k + AHEAD < end:
-                prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+                prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
             mark = uint64(key[k]) + ONE
-            j = (mark * GOLDEN) >> shift
+            j = (mark * mix) >> shift
             while cells[j].key != mark:
                 if cells[j].key == 0:
                     cells[j].key = mark
@@ -138,6 +146,7 @@ def learn(
                     n_fresh += 1
                     break
                 j = (j + ONE) & mask
+                n_probes += ONE
             slots[k - begin] = j
             xk = x[k] * spread
             centre = mean(update, cells[j])
@@ -205,6 +214,7 @@ def predict(
     size: float,
     n_steps: int,
     cells: Any,
+    mixer: Any,
     bias: Any,
     constant: float,
     normalize: bool,
@@ -213,11 +223,11 @@ def predict(
     prediction: Any,
 ) -> None:
     """Predict each example by the present weights; changes nothing else."""
-    shift = home_shift(len(cells))
+    home = home_of(cells, mixer)
     intercept = exported(update, NO_SHRINKAGE, bias[0], now, size, n_steps) * constant
     for i in range(len(prediction)):
         p = intercept + score(
-            uint64(start[i]), uint64(start[i + 1]), key, x, cells, shift,
+            uint64(start[i]), uint64(start[i + 1]), key, x, cells, home,
             now, size, n_steps, shrinkage, update,
         )  # fmt: skip
         n = start[i + 1] - start[i]

@@ -18,7 +18,7 @@ from dwindle.engine.lane_updates import (
     share_of,
     uncentre,
 )
-from dwindle.engine.table_kernels import GOLDEN, ONE
+from dwindle.engine.table_kernels import ONE
 from dwindle.jit.compile import helper
 from dwindle.jit.numbers import uint64
 from dwindle.jit.vectors import filled, plus, row, set_row, times
@@ -95,10 +95,11 @@ class LaneCentredRDA(Centring, LaneRDA):
 
 
 @helper
-def find(cells: Any, shift: Any, mark: Any) -> Any:
+def find(cells: Any, home: Any, mark: Any) -> Any:
     """Return where the cell of this mark is, or the empty one where it would be."""
+    mix, shift = home
     mask = uint64(len(cells) - 1)
-    j = (mark * GOLDEN) >> shift
+    j = (mark * mix) >> shift
     while cells[j].key != mark and cells[j].key != 0:
         j = (j + ONE) & mask
     return j
@@ -115,14 +116,14 @@ def total(centred: Any) -> Any:
 
 @helper
 def uncentre_missing(
-    n: int, centred: Any, cells: Any, shift: Any, slots: Any, pull: Any, clock: float,
+    n: int, centred: Any, cells: Any, home: Any, slots: Any, pull: Any, clock: float,
     bias: Any, bias_share: Any, update: Any,
 ) -> None:  # fmt: skip
     """Stop centring features that are not, just once, in the example, whose n slots are given."""
     for c in range(len(centred)):
         if centred[c] == 0:
             continue
-        j = find(cells, shift, centred[c])
+        j = find(cells, home, centred[c])
         times_there = 0
         for k in range(n):
             times_there += slots[k] == j
@@ -138,7 +139,7 @@ def uncentre_missing(
 
 @helper
 def missing(
-    first: Any, last: Any, key: Any, centred: Any, cells: Any, shift: Any, pull: Any,
+    first: Any, last: Any, key: Any, centred: Any, cells: Any, home: Any, pull: Any,
     clock: float, update: Any,
 ) -> Any:  # fmt: skip
     """Sum weight times mean, in each lane, over features that are centred and not there.
@@ -147,7 +148,7 @@ def missing(
     """
     p = filled(pull.gravity, 0.0)
     for c in range(len(centred)):
-        j = find(cells, shift, centred[c])
+        j = find(cells, home, centred[c])
         m = mean_of(update, cells[j])
         if centred[c] == 0 or m == 0.0:
             continue

@@ -31,7 +31,7 @@ from dwindle.engine.lane_updates import (
     step_lanes,
     uncentre,
 )
-from dwindle.engine.table_kernels import AHEAD, GOLDEN, ONE, home_shift
+from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import uint64
@@ -76,13 +76,14 @@ def restore_proof(lanes: Any, state: Any) -> None:
 
 @helper
 def score_lanes(
-    first: Any, last: Any, key: Any, x: Any, cells: Any, shift: Any, clock: float, lanes: Any,
+    first: Any, last: Any, key: Any, x: Any, cells: Any, home: Any, clock: float, lanes: Any,
     update: Any, centred: Any,
 ) -> Any:  # fmt: skip
     """Sum weights times value over the features from ``first`` to ``last``, in each lane.
 
     If the update centres, it is the sum less that of weights times mean over all of ``centred``.
     """
+    mix, shift = home
     mask = uint64(len(cells) - 1)
     end = uint64(len(key))
     pull = pull_of(update, lanes[0])
@@ -90,9 +91,9 @@ def score_lanes(
     absent = total(centred)
     for k in range(first, last):
         if k + AHEAD < end:
-            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
         mark = uint64(key[k]) + ONE
-        j = (mark * GOLDEN) >> shift
+        j = (mark * mix) >> shift
         while cells[j].key != mark and cells[j].key != 0:
             j = (j + ONE) & mask
         if cells[j].key == mark:
@@ -103,7 +104,7 @@ def score_lanes(
                 absent -= mark if mean_of(update, cells[j]) != 0.0 else uint64(0)
             p = plus(p, times(lane_weights(update, cells[j], pull, clock, share), xk))
     if centring(update) and absent != 0:
-        lacking = missing(first, last, key, centred, cells, shift, pull, clock, update)
+        lacking = missing(first, last, key, centred, cells, home, pull, clock, update)
         p = plus(p, times(lacking, -1.0))
     return p
 
@@ -124,6 +125,7 @@ def learn(
     by_noise: bool,
     every: int,
     cells: Any,
+    mixer: Any,
     room: int,
     bias: Any,
     lanes: Any,
@@ -151,12 +153,13 @@ def learn(
     ``by_noise``, ``pulled``. ``centred`` lists the keys plus one of the features that are centred,
     if the update centres, or 0; there is room for the first example's. Else as `kernels.learn`.
     """
+    home = home_of(cells, mixer)
+    mix, shift = home
     mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
     end = uint64(len(key))
     shared = lanes[0]
     none = no_pull(update, shared)
-    n_fresh = 0
+    n_fresh, n_probes = 0, uint64(0)
     expected = total(centred)
     for i in range(first, len(label)):
         begin, stop = uint64(start[i]), uint64(start[i + 1])
@@ -167,12 +170,17 @@ def learn(
             clock = state[CLOCK] if by_noise else pulled[at]
             share = share_of(update, bias[0])
             p = times(lane_weights(update, bias[0], none, clock, share), one)
-            scored = score_lanes(begin, stop, key, x, cells, shift, clock, lanes, update, centred)
+            scored = score_lanes(begin, stop, key, x, cells, home, clock, lanes, update, centred)
             set_row(rows[i], "lane", added(plus(p, times(scored, spread)), base[i]))
             prediction[i] = predicted[i, best[0]]
             continue
         if n_fresh + n > room or at + 1 == len(pulled):
             return i, at, n_fresh
+        is_crowded = crowded(n_probes, begin - uint64(start[first]))
+        if n > LONG and not is_crowded:
+            n_fresh, is_crowded = enter_all(begin, stop, key, cells, home, fresh, n_fresh)
+        if is_crowded:
+            return i, at, ~n_fresh
         at += 1
         clock = state[CLOCK] if by_noise else pulled[at]
         pull = pull_of(update, shared)
@@ -183,9 +191,9 @@ def learn(
         state[NOTED] += importance[i]
         for k in range(begin, stop):
             if k + AHEAD < end:
-                prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+                prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
             mark = uint64(key[k]) + ONE
-            j = (mark * GOLDEN) >> shift
+            j = (mark * mix) >> shift
             while cells[j].key != mark:
                 if cells[j].key == 0:
                     cells[j].key = mark
@@ -193,6 +201,7 @@ def learn(
                     n_fresh += 1
                     break
                 j = (j + ONE) & mask
+                n_probes += ONE
             slots[k - begin] = j
             xk = np.float32(x[k]) * spread
             if centring(update):
@@ -211,7 +220,7 @@ def learn(
             length += np.float64(part * part)
         if centring(update) and (is_first or present != expected):
             uncentre_missing(
-                n, centred, cells, shift, slots, pull, clock, bias[0], bias_share, update
+                n, centred, cells, home, slots, pull, clock, bias[0], bias_share, update
             )
             expected = total(centred)
             for k in range(n):
@@ -271,6 +280,7 @@ def predict(
     base: Any,
     clock: float,
     cells: Any,
+    mixer: Any,
     bias: Any,
     lanes: Any,
     centred: Any,
@@ -283,13 +293,13 @@ def predict(
 
     ``centred`` is to be empty if there is no ``constant`` to make up for means.
     """
-    shift = home_shift(len(cells))
+    home = home_of(cells, mixer)
     none = no_pull(update, lanes[0])
     share = share_of(update, bias[0])
     intercept = times(lane_weights(update, bias[0], none, clock, share), constant)
     for i in range(len(rows)):
         p = score_lanes(
-            *(uint64(start[i]), uint64(start[i + 1]), key, x, cells, shift, clock, lanes, update),
+            *(uint64(start[i]), uint64(start[i + 1]), key, x, cells, home, clock, lanes, update),
             centred,
         )
         n = start[i + 1] - start[i]
@@ -299,11 +309,19 @@ def predict(
 
 @kernel
 def levels(
-    clock: float, cells: Any, bias: Any, lanes: Any, centred: Any, update: Any, rows: Any, lane: Any
+    clock: float,
+    cells: Any,
+    mixer: Any,
+    bias: Any,
+    lanes: Any,
+    centred: Any,
+    update: Any,
+    rows: Any,
+    lane: Any,
 ) -> Any:
     """Return the intercept of each lane; ``rows``, whose numbers ``lane`` shows, are scratch."""
     pull = pull_of(update, lanes[0])
-    shift = home_shift(len(cells))
+    home = home_of(cells, mixer)
     share = share_of(update, bias[0])
     none = no_pull(update, lanes[0])
     set_row(rows[0], "lane", lane_weights(update, bias[0], none, clock, share))
@@ -311,7 +329,7 @@ def levels(
     for a in range(len(found)):
         found[a] = lane[0, a]
     for c in range(len(centred)):
-        cell = cells[find(cells, shift, centred[c])]
+        cell = cells[find(cells, home, centred[c])]
         m = mean_of(update, cell)
         if m != 0.0:
             w = lane_weights(update, cell, pull, clock, share_of(update, cell))

@@ -47,10 +47,10 @@ class LaneParts(NamedTuple):
         done, then, n_fresh = _learn(
             0, work.ints[START:], work.hashes[KEY][:n], work.x, label, importance,
             work.floats[BASE:], work.n_steps, at, work.rate, work.pulled, self.by_noise, self.every,
-            work.cells, work.capacity - work.counts[0], self.bias, self.lanes, self.state,
-            self.best, self.centred, self.constant, self.normalize, self.logistic, self.loss,
-            self.update, work.hashes[SLOT], work.shares, self.slopes, work.places[FRESH], self.rows,
-            self.predicted, work.prediction,
+            work.cells, work.mixer, work.capacity - work.counts[0], self.bias, self.lanes,
+            self.state, self.best, self.centred, self.constant, self.normalize, self.logistic,
+            self.loss, self.update, work.hashes[SLOT], work.shares, self.slopes, work.places[FRESH],
+            self.rows, self.predicted, work.prediction,
         )  # fmt: skip
         if done == 1 and judged:
             k = position[EXAMPLES] // position[LENGTH]
@@ -67,7 +67,7 @@ class LaneParts(NamedTuple):
             clock = self.state[lane_kernels.CLOCK]
         _predict(
             work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[BASE:], clock, work.cells,
-            self.bias, self.lanes, self.centred, self.constant, self.normalize, self.update,
-            self.rows,
+            work.mixer, self.bias, self.lanes, self.centred, self.constant, self.normalize,
+            self.update, self.rows,
         )  # fmt: skip
         return float(self.predicted[0, self.best[0]])

@@ -185,8 +185,8 @@ class LaneLearner(Learner):
             return np.zeros(self.n_lanes)
         rows = np.empty(1, self._rows)
         found = lane_kernels.levels(
-            *(self._time.size, self.table.cells, self.bias, self._lanes, self._centred),
-            *(self._lane_update, rows, rows["lane"]),
+            *(self._time.size, self.table.cells, self.table.mixer, self.bias, self._lanes),
+            *(self._centred, self._lane_update, rows, rows["lane"]),
         )
         return np.asarray(self.label_scale.mean + self.label_scale.unit * found[: self.n_lanes])
 
@@ -222,9 +222,9 @@ class LaneLearner(Learner):
         found: tuple[int, int, int] = lane_kernels.learn(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, self.shrinkage.by_noise),
-            *(self.shrinkage.truncate_every, table.cells, table.room, self.bias, self._lanes),
-            *(self._state, self._best, self._centred, float(self.has_intercept), self.normalize),
-            *(self._logistic, self.loss, self._lane_update, slots),
+            *(self.shrinkage.truncate_every, table.cells, table.mixer, table.room, self.bias),
+            *(self._lanes, self._state, self._best, self._centred, float(self.has_intercept)),
+            *(self.normalize, self._logistic, self.loss, self._lane_update, slots),
             *(np.empty(len(slots), np.float32), self._lanes["slope"][0], fresh, rows),
             *(predicted, prediction),
         )
@@ -301,7 +301,7 @@ class LaneLearner(Learner):
         scale, base = self.label_scale, base_of(batch)
         lane_kernels.predict(
             *(batch.start, batch.key, batch.x, np.zeros_like(base) if scale.scaled else base),
-            *(self._time.size, self.table.cells, self.bias, self._lanes),
+            *(self._time.size, self.table.cells, self.table.mixer, self.bias, self._lanes),
             *(self._centred if constant else np.zeros(0, np.uint64), float(constant)),
             *(normalize, self._lane_update, rows),
         )

@@ -30,12 +30,12 @@ from dwindle.engine.label_scale import (
     standard,
     with_label,
 )
-from dwindle.engine.table_kernels import GOLDEN, ONE, home_shift
+from dwindle.engine.table_kernels import ONE, home_of
 from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, in_class, kernel, teach
 from dwindle.jit.interpreted import JIT
 from dwindle.jit.intrinsics import byte, c_function, double, prefetch, word
-from dwindle.jit.numbers import float64
+from dwindle.jit.numbers import float64, uint64
 from dwindle.jit.packed_args import pack, signature, unpack
 
 # CPython's C functions, which take the addresses of objects.
@@ -55,6 +55,7 @@ KINDS = (
 )
 NUMBERS = frozenset(KINDS[1:])
 EXACT = 2**53  # up to here every integer is exact in double precision
+FARTHEST = uint64(2**12)  # cells from its home that a feature may be; in a full table it is 600
 JOINED = 2**14  # bytes for all the ``name=text`` of an example
 N_LABELS = 64  # labels that are remembered as accepted by the loss
 
@@ -62,7 +63,9 @@ NEXT, NAME, VALUE, SIZE, START = range(5)  # elements of ``ints``; CPython write
 LABEL, IMPORTANCE, BASE = range(3)  # elements of ``floats``
 KEY, SLOT = range(2)  # rows of ``hashes``
 TEXT, LENGTH, FRESH = range(3)  # rows of ``places``
-DIVERGED, LEARNED, LEARNED_AND_FULL, NO_ROOM, UNUSUAL = range(5)  # outcomes of `learn_one`
+# Outcomes of `learn_one`.
+DIVERGED, LEARNED, LEARNED_AND_FULL, LEARNED_AND_CROWDED, NO_ROOM, UNLEARNED, UNUSUAL = range(7)
+CROWDED = (LEARNED_AND_CROWDED, UNLEARNED)
 
 _learn = helper(kernels.learn.function)
 _predict = helper(kernels.predict.function)
@@ -73,6 +76,7 @@ class Workspace(NamedTuple):
     """The fixed arguments of `learn_one` and `predict_one`."""
 
     cells: Any
+    mixer: int
     capacity: int
     counts: Any  # of the table: features in it, and the most there ever were
     position: Any
@@ -120,17 +124,17 @@ class Parts(NamedTuple):
         return _learn(
             0, work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[LABEL:IMPORTANCE],
             work.floats[IMPORTANCE:BASE], work.floats[BASE:], work.n_steps, work.position[0],
-            work.rate, work.pulled, work.size, work.cells, work.capacity - work.counts[0],
-            self.bias, self.constant, self.normalize, self.loss, self.shrinkage, self.update,
-            work.hashes[SLOT], work.places[FRESH], work.prediction,
+            work.rate, work.pulled, work.size, work.cells, work.mixer,
+            work.capacity - work.counts[0], self.bias, self.constant, self.normalize, self.loss,
+            self.shrinkage, self.update, work.hashes[SLOT], work.places[FRESH], work.prediction,
         )  # fmt: skip
 
     def predict_example(self, work: Any, n: int) -> Any:
         at = work.position[0]
         _predict(
             work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[BASE:], work.pulled[at],
-            work.size, work.n_steps + at, work.cells, self.bias, self.constant, self.normalize,
-            self.shrinkage, self.update, work.prediction,
+            work.size, work.n_steps + at, work.cells, work.mixer, self.bias, self.constant,
+            self.normalize, self.shrinkage, self.update, work.prediction,
         )  # fmt: skip
         return work.prediction[0]
 
@@ -168,7 +172,7 @@ def _read(features: int, work: Any) -> int:
     hashes, x, places = work.hashes, work.x, work.places
     ints_at, joined_at = ints.ctypes.data, joined.ctypes.data
     n, full = 0, 8  # see `key_in_memory`
-    shift = home_shift(len(cells))
+    mix, shift = home_of(cells, work.mixer)
     text_kind, float_kind = kinds[0], kinds[1]
     ints[NEXT] = 0
     while _next(features, ints_at, ints_at + 8 * NAME, ints_at + 8 * VALUE) != 0:
@@ -199,7 +203,7 @@ def _read(features: int, work: Any) -> int:
         x[n] = v
         if x[n] != 0.0:
             key = key_in_memory(text, length)
-            prefetch(cells, ((key + ONE) * GOLDEN) >> shift)
+            prefetch(cells, ((key + ONE) * mix) >> shift)
             hashes[KEY, n] = key
             places[TEXT, n] = text
             places[LENGTH, n] = length
@@ -237,13 +241,30 @@ def _own_unit(moments: Any, p: float) -> float:
     return moments[MEAN] + deviation(moments[N], moments[SQUARES]) * p
 
 
+@helper
+def _outcome(work: Any, done: int, n_fresh: int) -> int:
+    """Tell whether the example was learned from, and whether its new features are far from home."""
+    if done == 0:
+        return UNLEARNED if n_fresh < 0 else DIVERGED
+    mix, shift = home_of(work.cells, work.mixer)
+    mask = uint64(len(work.cells) - 1)
+    for f in range(n_fresh):
+        k = work.places[FRESH, f]
+        home = ((work.hashes[KEY, k] + ONE) * mix) >> shift
+        if (work.hashes[SLOT, k] - home) & mask > FARTHEST:
+            return LEARNED_AND_CROWDED
+    return LEARNED
+
+
 @kernel(nogil=False)
 def learn_one(features: int, label: float, importance: float, packed: Any) -> tuple[int, float]:
     """Learn from the dict at an address; return the outcome and the prediction.
 
     The clock's position and the table's counts are changed in the workspace, so nothing is lost if
     an interrupt follows the call. Names of new features go to ``pending``, their keys also to
-    ``register``; after LEARNED_AND_FULL the pending names should be written down.
+    ``register``; after LEARNED_AND_FULL the pending names should be written down, and after
+    LEARNED_AND_CROWDED the table's cells should be spread. So they must after UNLEARNED, which has
+    given cells to some features, and learned nothing.
 
     UNUSUAL leaves everything as it was. So does NO_ROOM, when the table may have no room for the
     example or the clock's window is used up: then the second number is that of its features.
@@ -262,8 +283,10 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
     moments = _standardize(floats, work.moments, work.centred)
     at, used = work.position[0], work.counts[0]
     done, then, n_fresh = learn_example(work.parts, work, n)
-    if done == 0 and then == at:
+    if done == 0 and then == at and n_fresh >= 0:
         return NO_ROOM, float(n)
+    outcome = _outcome(work, done, n_fresh)
+    n_fresh = max(n_fresh, ~n_fresh)
     for f in range(n_fresh):
         k = places[FRESH, f]
         pending.key[n_names + f] = hashes[KEY, k]
@@ -271,7 +294,6 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
         for i in range(places[LENGTH, k]):
             pending.text[n_bytes + i] = byte(places[TEXT, k] + i)
         n_bytes += places[LENGTH, k]
-    outcome = LEARNED if done == 1 else DIVERGED
     work.position[0] = then
     if n_fresh > 0:
         _observe(work.register, pending.key[n_names : n_names + n_fresh])
@@ -282,6 +304,8 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
         full = n_names + len(work.x) > len(pending.key) or 2 * n_bytes > len(pending.text)
         if full and outcome == LEARNED:
             outcome = LEARNED_AND_FULL
+    if outcome == UNLEARNED:
+        return outcome, 0.0
     p = _own_unit(work.moments, work.prediction[0])
     _set(work.moments, moments)
     return outcome, p
@@ -367,8 +391,8 @@ class FastPath:
                     return found
             with self._turn:
                 state: tuple[Any, ...] = (
-                    *(table.cells, table.capacity, table.counts, clock.position, clock.pulled),
-                    *(clock.rate, clock.before, clock.size),
+                    *(table.cells, int(table.mixer.view(np.int64)), table.capacity, table.counts),
+                    *(clock.position, clock.pulled, clock.rate, clock.before, clock.size),
                     *(table.names.pending, table.seen.register),
                 )
                 work = Workspace._make((*state, *self._scale, self.parts, *self._scratch))

@@ -22,9 +22,11 @@ from dwindle.engine import kernels
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.label_scale import LabelScale, own_unit
 from dwindle.engine.learn_one import (
+    CROWDED,
     DICTS,
     DIVERGED,
     LEARNED,
+    LEARNED_AND_CROWDED,
     LEARNED_AND_FULL,
     NO_ROOM,
     NUMBERS,
@@ -217,8 +219,11 @@ class Learner(PlainData):
         """Learn from example i on, until the kernel needs more room; return the next example."""
         batch, prediction = lesson.batch, lesson.prediction
         i, self.clock.at, n_fresh = self._run(i, lesson)
-        self.table.enter(batch, lesson.fresh[:n_fresh])
-        if i < batch.n_examples:
+        is_crowded = n_fresh < 0
+        self.table.enter(batch, lesson.fresh[: ~n_fresh if is_crowded else n_fresh])
+        if is_crowded:
+            self.table.spread()
+        elif i < batch.n_examples:
             if not np.isfinite(prediction[i]):
                 raise self._diverged(prediction[i], i)
             self._make_room(int(batch.start[i + 1] - batch.start[i]))
@@ -231,7 +236,7 @@ class Learner(PlainData):
         found: tuple[int, int, int] = self._learn.run(
             *(i, batch.start, batch.key, batch.x, label, importance, base),
             *(clock.before, clock.at, clock.rate, clock.pulled, clock.size),
-            *(table.cells, table.room, *self._parts, *filled),
+            *(table.cells, table.mixer, table.room, *self._parts, *filled),
         )
         return found
 
@@ -252,6 +257,11 @@ class Learner(PlainData):
             if outcome == LEARNED_AND_FULL:
                 table.names.expect(fast.room)
                 return p
+            if outcome in CROWDED:
+                with fast.turn(), Held():
+                    table.spread()
+                is_learned = outcome == LEARNED_AND_CROWDED
+                return p if is_learned else self.learn_one(features, label, importance)
             if outcome == DIVERGED:
                 raise self._diverged(p, 0)
             if outcome == NO_ROOM and p <= table.max_live:
@@ -378,8 +388,8 @@ class Learner(PlainData):
         at, scaled = clock.at, scale.scaled
         self._predict.run(
             *(batch.start, batch.key, batch.x, np.zeros_like(base) if scaled else base),
-            *(clock.pulled[at], clock.size, clock.before + at, self.table.cells, self.bias),
-            *(float(constant), normalize, self.shrinkage, self.update, prediction),
+            *(clock.pulled[at], clock.size, clock.before + at, self.table.cells, self.table.mixer),
+            *(self.bias, float(constant), normalize, self.shrinkage, self.update, prediction),
         )
         if scaled:
             return base + (scale.mean * constant + scale.unit * prediction)

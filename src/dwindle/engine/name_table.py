@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dwindle._base.interrupts import Held
 from dwindle._base.threads import Worker
 from dwindle.engine.short_names import shortened
-from dwindle.engine.table_kernels import GOLDEN, LAST_SIX, ONE, SIX, BloomFilter, home_shift
+from dwindle.engine.table_kernels import LAST_SIX, ONE, SIX, BloomFilter, home_shift
+from dwindle.features.mixing import GOLDEN, random_mixer
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
 from dwindle.jit.numbers import uint64
@@ -127,7 +128,7 @@ class NameTable:
             self._keep(_among(live, self._key.filled))
         if len(self._key.filled) > SLACK * n_live:
             key = self._key.filled  # features that came and went several times have several names
-            self._keep(_places(key, key) == np.arange(len(key)))
+            self._keep(_places(key, key, random_mixer()) == np.arange(len(key)))
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         """Forget all other names."""
@@ -179,7 +180,7 @@ class NameTable:
 
     def of(self, keys: NDArray[np.uint64]) -> Text:
         """Return the name of each key."""
-        place = _places(self.keys, np.ascontiguousarray(keys))
+        place = _places(self.keys, np.ascontiguousarray(keys), random_mixer())
         has_none = np.flatnonzero(place < 0)
         numbers = Text.of([str(key) for key in keys[has_none].tolist()])
         size, text = self._size.filled, self._text.filled
@@ -255,7 +256,7 @@ def _among(live: Any, key: Any) -> Any:
 
 
 @kernel
-def _places(known: Any, keys: Any) -> Any:
+def _places(known: Any, keys: Any, mixer: Any) -> Any:
     """Find each of ``keys`` among the ``known`` ones: its first place, or -1."""
     n_places = 2
     while n_places < 2 * len(known):
@@ -263,14 +264,14 @@ def _places(known: Any, keys: Any) -> Any:
     shift, mask = home_shift(n_places), uint64(n_places - 1)
     index = np.zeros(n_places, np.uint32)  # places plus one, by open addressing
     for k in range(len(known)):
-        j = (known[k] * GOLDEN) >> shift
+        j = (known[k] * mixer) >> shift
         while index[j] != 0 and known[index[j] - 1] != known[k]:
             j = (j + ONE) & mask
         if index[j] == 0:
             index[j] = k + 1
     found = np.empty(len(keys), np.int64)
     for k in range(len(keys)):
-        j = (keys[k] * GOLDEN) >> shift
+        j = (keys[k] * mixer) >> shift
         while index[j] != 0 and known[index[j] - 1] != keys[k]:
             j = (j + ONE) & mask
         found[k] = np.int64(index[j]) - 1

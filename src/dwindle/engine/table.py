@@ -14,6 +14,7 @@ from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.name_table import NameTable
 from dwindle.engine.short_names import LEAST, SHARE
 from dwindle.features.batch import Batch
+from dwindle.features.mixing import GOLDEN, random_mixer
 
 SMALLEST = 1024  # cells of a new table
 CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes
@@ -58,7 +59,7 @@ class Table:
         self.shrinkage = shrinkage
         self.update = update
         self.clock = clock
-        self._set_cells(empty_cells(update, SMALLEST))
+        self._set_cells(empty_cells(update, SMALLEST), GOLDEN)
         bytes_of_names = math.inf if max_live is None else max(SHARE * max_live, LEAST)
         self.names = NameTable(bytes_of_names)
         self.seen = DistinctCounter()  # of all features that ever entered
@@ -112,9 +113,7 @@ class Table:
             wanted = min(self.used + max(self.used, n), self.max_live)
             n_cells = n_cells_for(wanted, len(self.cells))
             if n_cells > len(self.cells):
-                larger = empty_cells(self.update, n_cells)
-                table_kernels.move(self.cells, larger)
-                self._set_cells(larger)
+                self._set_cells(*spread(self.cells, self.update, n_cells, self.mixer))
         if n > self.room:
             self.evict(min(int(KEPT * self.max_live), self.max_live - n))
 
@@ -129,20 +128,26 @@ class Table:
 
     def fill(self, full: Any, n_cells: int) -> None:
         """Make the table one of ``n_cells`` cells, with these of them full."""
-        self._set_cells(empty_cells(self.update, n_cells))
-        table_kernels.move(full, self.cells)
+        self._set_cells(*spread(full, self.update, n_cells))
         self.used = len(full)
 
-    def _set_cells(self, cells: Any) -> None:
-        """Set cells and capacity together, as another thread may look at them."""
-        self.cells, self.capacity = cells, min(capacity(len(cells)), self.max_live)
+    def spread(self) -> None:
+        """Move all features to other cells, because where they are they crowd."""
+        n_cells = len(self.cells)
+        self._set_cells(*spread(self.cells, self.update, n_cells, random_mixer()))
+
+    def _set_cells(self, cells: Any, mixer: Any) -> None:
+        """Set cells, mixer and capacity together, as another thread may look at them."""
+        n = min(capacity(len(cells)), self.max_live)
+        self.cells, self.mixer, self.capacity = cells, mixer, n
 
     def sweep(self, least: float = -np.inf) -> None:
         """Forget features whose weight is zero, and those worth less than ``least``."""
         clock = self.clock
         live = table_kernels.BloomFilter.room_for(len(self.cells), clock.n_steps)
         self.used = table_kernels.sweep(
-            self.cells, clock.now, clock.size, self.shrinkage, self.update, least, live
+            *(self.cells, self.mixer, clock.now, clock.size),
+            *(self.shrinkage, self.update, least, live),
         )
         self.names.sweep(live, self.used)
 
@@ -164,7 +169,9 @@ class Table:
 
     def places(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return where the cells of these features are, all of which are in the table."""
-        found: NDArray[np.int64] = table_kernels.places(self.cells, np.ascontiguousarray(key))
+        found: NDArray[np.int64] = table_kernels.places(
+            self.cells, self.mixer, np.ascontiguousarray(key)
+        )
         return found
 
     def weights(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
@@ -195,6 +202,17 @@ def n_cells_for(n_features: int, n_cells: int = SMALLEST) -> int:
 def capacity(n_cells: int) -> int:
     """Return how many features may be in a table of this size."""
     return int((SPARSE if n_cells < LARGE else DENSE) * n_cells)
+
+
+def spread(full: Any, update: Update, n_cells: int, mixer: Any = GOLDEN) -> tuple[Any, Any]:
+    """Return a table of ``n_cells`` cells with these in it, and its mixer: this or a random one.
+
+    Keys may have been made to crowd, by someone who knows a mixer; then there is another.
+    """
+    cells = empty_cells(update, n_cells)
+    while not table_kernels.move.of(update)(full, cells, mixer):
+        cells, mixer = empty_cells(update, n_cells), random_mixer()
+    return cells, mixer
 
 
 def empty_cells(update: Update, n_cells: int) -> Any:

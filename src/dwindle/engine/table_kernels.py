@@ -30,6 +30,7 @@ from dwindle.algorithm.updates import (
     weight_at,
     worth,
 )
+from dwindle.features.mixing import GOLDEN
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import int32, uint64
@@ -39,12 +40,30 @@ teach(per_unit, measure, reach, owed, in_unit, weight_at, settle)
 teach(exported, alive, worth, mean)
 
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched
-GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
 SIX, LAST_SIX = uint64(6), uint64(63)  # a word has 2^6 bits
 IGNORED_BITS = 17  # last bits of a worth in single precision, equal within a bin
 BINS = 1 << 32 - IGNORED_BITS
 MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
+
+
+# A table has a `mixer`, an odd number: the home of a key is in the first bits of their product. It
+# is `GOLDEN` until some keys, which may have been made for it, crowd; then a random one. So many
+# more cells than this may be looked at, for so many and for each feature, before keys crowd: even
+# in a full table it is a tenth. An example longer than LONG is looked up before it is learned from.
+FEW_PROBES, MOST_PROBES, LONG = uint64(2**17), uint64(64), 512
+
+
+@helper
+def crowded(n_probes: Any, n_features: Any) -> bool:
+    """Tell whether so many cells beyond their homes are too many for so many features."""
+    return n_probes > FEW_PROBES + MOST_PROBES * n_features
+
+
+@helper
+def home_of(cells: Any, mixer: Any) -> Any:
+    """Return by what to multiply a key, and how far to shift the product, for its home cell."""
+    return uint64(mixer), home_shift(len(cells))
 
 
 @helper
@@ -55,6 +74,34 @@ def home_shift(n_cells: int) -> Any:
         n_cells >>= 1
         shift -= 1
     return uint64(shift)
+
+
+@helper
+def enter_all(
+    begin: Any, stop: Any, key: Any, cells: Any, home: Any, fresh: Any, n_fresh: int
+) -> Any:
+    """Give the features of an example cells; stop if they crowd.
+
+    Return the number of new ones so far, and whether they crowd. A cell for which nothing was
+    learned is as one that is not there.
+    """
+    mix, shift = home
+    mask = uint64(len(cells) - 1)
+    n_probes = uint64(0)
+    for k in range(begin, stop):
+        mark = uint64(key[k]) + ONE
+        j = (mark * mix) >> shift
+        while cells[j].key != mark:
+            if cells[j].key == 0:
+                cells[j].key = mark
+                fresh[n_fresh] = k
+                n_fresh += 1
+                break
+            j = (j + ONE) & mask
+            n_probes += ONE
+        if crowded(n_probes, k - begin):
+            return n_fresh, True
+    return n_fresh, False
 
 
 class BloomFilter(NamedTuple):
@@ -94,8 +141,9 @@ def level(cells: Any, order: Any, now: float, size: float, shrinkage: Any, updat
 
 @kernel
 def sweep(
-    cells: Any, now: float, size: float, shrinkage: Any, update: Any, least: float, live: Any
-) -> int:
+    cells: Any, mixer: Any, now: float, size: float, shrinkage: Any, update: Any, least: float,
+    live: Any,
+) -> int:  # fmt: skip
     """Remove cells whose weight is zero or that are worth less than ``least``; count the others.
 
     The keys that stay are added to the Bloom filter ``live``. Their weights are not settled: to
@@ -105,7 +153,7 @@ def sweep(
     moves to the first free place at or after its home, which is never past where it was.
     """
     mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
+    mix, shift = home_of(cells, mixer)
     fine = home_shift(len(live.bits) * 64)
     begin = uint64(0)  # will be an empty cell, of which there is always one; it stays empty
     while cells[begin].key != 0:
@@ -121,7 +169,7 @@ def sweep(
             n_live += 1
             h = ((mark ^ live.salt) * GOLDEN) >> fine
             live.bits[h >> SIX] |= ONE << (h & LAST_SIX)
-            to = (mark * GOLDEN) >> shift
+            to = (mark * mix) >> shift
             while cells[to].key != 0 and to != j:
                 to = (to + ONE) & mask
             if to != j:
@@ -147,30 +195,38 @@ def count_by_worth(cells: Any, now: float, size: float, update: Any, count: Any)
 
 
 @kernel
-def move(cells: Any, into: Any) -> None:
-    """Copy the cells of one table into another, which is empty and large enough."""
+def move(cells: Any, into: Any, mixer: Any) -> bool:
+    """Copy the cells of one table into another, which is empty and large enough.
+
+    Stop, and return False, if they crowd there.
+    """
     mask = uint64(len(into) - 1)
-    shift = home_shift(len(into))
-    for k in range(len(cells)):
+    mix, shift = home_of(into, mixer)
+    n_probes = uint64(0)
+    for k in range(uint64(len(cells))):
         if cells[k].key != 0:
-            j = (cells[k].key * GOLDEN) >> shift
+            j = (cells[k].key * mix) >> shift
             while into[j].key != 0:
                 j = (j + ONE) & mask
+                n_probes += ONE
             into[j] = cells[k]
+            if crowded(n_probes, k):
+                return False
+    return True
 
 
 @kernel
-def places(cells: Any, key: Any) -> Any:
+def places(cells: Any, mixer: Any, key: Any) -> Any:
     """Return where the cell of each key is, all of which have one."""
     mask = uint64(len(cells) - 1)
-    shift = home_shift(len(cells))
+    mix, shift = home_of(cells, mixer)
     end = uint64(len(key))
     found = np.empty(len(key), np.int64)
     for k in range(end):
         if k + AHEAD < end:
-            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * GOLDEN) >> shift)
+            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
         mark = uint64(key[k]) + ONE
-        j = (mark * GOLDEN) >> shift
+        j = (mark * mix) >> shift
         while cells[j].key != mark:
             j = (j + ONE) & mask
         found[k] = j

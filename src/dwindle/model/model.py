@@ -24,13 +24,13 @@ from dwindle._base.dispatch import from_recipe, json_number
 from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle.algorithm.shrinkage import NoShrinkage
 from dwindle.algorithm.updates import Plain
-from dwindle.engine import kernels, table_kernels
+from dwindle.engine import kernels
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.kinds import learner_from, learner_of
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
-from dwindle.engine.table import empty_cells, n_cells_for
+from dwindle.engine.table import empty_cells, n_cells_for, spread
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
 from dwindle.model.checks import check_models
@@ -220,7 +220,7 @@ class Model:
             0.0,
             0.0,
             0,
-            self._cells,
+            *self._cells,
             self._bias,
             float(constant),
             bool(normalize),
@@ -238,13 +238,11 @@ class Model:
 
     @cached_property
     def _cells(self) -> Any:
-        """The features in a hash table."""
+        """The features in a hash table, and its mixer."""
         rows = empty_cells(Plain(), len(self))
         rows["key"], rows["weight"] = self.key + np.uint64(1), self.weight
         # Sparse: unlike a learner's table, it was not filled with the commonest features first.
-        table = empty_cells(Plain(), n_cells_for(2 * len(self)))
-        table_kernels.move.of(Plain())(rows, table)
-        return table
+        return spread(rows, Plain(), n_cells_for(2 * len(self)))
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the model to a file, replacing an earlier one once it is whole; return its size."""

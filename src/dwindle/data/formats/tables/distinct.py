@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle.features.mixing import random_mixer
 from dwindle.jit.compile import kernel
 from dwindle.jit.numbers import uint64
 
-GOLDEN = uint64(0x9E3779B97F4A7C15)  # 2^64 / the golden ratio: spreads neighbouring keys
 ONE = uint64(1)
 
 
@@ -25,9 +25,10 @@ def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     first, which = np.empty(len(key), np.int64), np.empty(len(key), np.int32)
     known = np.empty(len(key), np.uint64)
     n, done = 0, 0
+    mixer = random_mixer()
     bits = max(10, len(key).bit_length() - 1)  # in most batches, keys occur several times
     while True:
-        n, done = _number(key, np.zeros(1 << bits, np.int32), n, done, known, first, which)
+        n, done = _number(key, np.zeros(1 << bits, np.int32), mixer, n, done, known, first, which)
         if done == len(key):
             return first[:n], which
         bits += 1
@@ -35,7 +36,7 @@ def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 @kernel
 def _number(
-    key: Any, table: Any, n: int, done: int, known: Any, first: Any, which: Any
+    key: Any, table: Any, mixer: Any, n: int, done: int, known: Any, first: Any, which: Any
 ) -> tuple[int, int]:
     """Number the keys from ``done`` on; the first ``n`` distinct ones are already ``known``.
 
@@ -46,13 +47,13 @@ def _number(
     while len(table) >> (uint64(64) - shift) > 1:
         shift -= ONE
     for j in range(n):
-        at = (known[j] * GOLDEN) >> shift
+        at = (known[j] * mixer) >> shift
         while table[at] != 0:
             at = (at + ONE) & mask
         table[at] = j + 1
     for k in range(done, len(key)):
         mark = uint64(key[k])
-        at = (mark * GOLDEN) >> shift
+        at = (mark * mixer) >> shift
         number = table[at]
         while number != 0 and known[number - 1] != mark:
             at = (at + ONE) & mask
