@@ -8,7 +8,7 @@ TESTS ?=
 
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
 .PHONY: fuzz corpus faults kills test-bounds
-.PHONY: bench paper paper-quick auto defaults regression classes big-ads big-ads-small frontier docs clean
+.PHONY: bench bench-serve paper paper-quick auto defaults regression classes big-ads big-ads-small frontier docs clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,6 +65,9 @@ lint: .venv/developing  ## lint, types, import contracts
 
 bench: .venv/developing  ## side by side with the peers, in one run of 25 minutes (DWINDLE_DATA)
 	$(BIN)/python -m benchmarks
+
+bench-serve: .venv/developing  ## the server beside River + FastAPI and vw --daemon, into docs/ (needs wrk)
+	$(BIN)/python -m benchmarks.serve
 
 paper: .venv/developing  ## the paper's tables and figures from the raw data, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments

@@ -77,7 +77,7 @@ def test_a_plain_dict_and_the_reader_agree(model):
         assert post(served, "/predict", lines, "lines").json["score"] == expected
         one = post(served, "/predict", plain[0]).json
     assert one["score"] == expected[0]
-    assert one["probability"] == 1 / (1 + math.exp(-expected[0]))
+    assert one["probability"] == pytest.approx(1 / (1 + math.exp(-expected[0])))
     assert one["label"] == (1 if expected[0] > 0 else -1)
 
 

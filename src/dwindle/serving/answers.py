@@ -21,10 +21,11 @@ _GUARDED = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-sto
 class Asked:
     """A request whose body has come in."""
 
-    def __init__(self, scope: Any, headers: Mapping[bytes, bytes], body: bytes) -> None:
-        self.method: str = scope["method"]
-        self.body = body
-        self._headers, self._scope = headers, scope
+    def __init__(
+        self, method: str, query: bytes, headers: Mapping[bytes, bytes], body: bytes
+    ) -> None:
+        self.method, self.body = method, body
+        self._headers, self._query = headers, query
 
     @property
     def media_type(self) -> str:
@@ -35,7 +36,7 @@ class Asked:
     @property
     def query(self) -> dict[str, str]:
         """What follows the question mark."""
-        text = self._scope["query_string"].decode("latin-1")
+        text = self._query.decode("latin-1")
         return dict(parse_qsl(text, keep_blank_values=True)) if text else {}
 
     def flag(self, name: str) -> bool:
@@ -62,9 +63,9 @@ class Answer:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self.status, self.body = status, body
-        self._headers = [(b"content-type", media_type.encode()), *_GUARDED]
+        self.headers = [(b"content-type", media_type.encode()), *_GUARDED]
         if headers:
-            self._headers += [(k.encode(), v.encode()) for k, v in headers.items()]
+            self.headers += [(k.encode(), v.encode()) for k, v in headers.items()]
 
     @classmethod
     def json(
@@ -81,9 +82,9 @@ class Answer:
 
     async def send(self, send: Any) -> None:
         """Send it."""
-        start = {"type": "http.response.start", "status": self.status, "headers": self._headers}
+        start = {"type": "http.response.start", "status": self.status, "headers": self.headers}
         if isinstance(self.body, bytes):
-            self._headers.append((b"content-length", str(len(self.body)).encode()))
+            self.headers.append((b"content-length", str(len(self.body)).encode()))
             await send(start)
             await send({"type": "http.response.body", "body": self.body})
             return

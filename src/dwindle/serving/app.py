@@ -3,12 +3,13 @@
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle.data.options import ReadOptions
@@ -48,6 +49,8 @@ STATUS: dict[type[Exception], int] = {  # of what goes wrong with a request
     DataError: 422,
     FailedError: 503,
 }
+EMPTY = "the body is empty: send an example"
+HOT = frozenset({"/predict", "/learn"})
 Scope = Any
 Handler = Callable[[Asked], Awaitable[Answer]]
 
@@ -108,7 +111,7 @@ def application(service: Service, guard: Guard, only: Collection[str] | None = N
         "/events": ("GET", ends.events),
         "/": ("GET", ends.live),
     }
-    routes: list[BaseRoute] = [
+    routes = [
         Route(path, _Endpoint(path, methods, handler, service, guard))
         for path, (methods, handler) in table.items()
         if only is None or path in only
@@ -119,9 +122,25 @@ def application(service: Service, guard: Guard, only: Collection[str] | None = N
         yield
         await asyncio.get_running_loop().run_in_executor(None, service.close)
 
-    made = Starlette(routes=routes, lifespan=lifespan)
+    made = _Application(routes=routes, lifespan=lifespan)
     made.state.service = service
+    made.hot = {each.path: each.endpoint for each in routes if each.path in HOT}
+    if "/predict" in made.hot:
+        made.state.at_once = partial(made.hot["/predict"].at_once, ends.predicted)
     return made
+
+
+class _Application(Starlette):
+    """An application that finds what is asked for most without a walk through its routes."""
+
+    hot: dict[str, Any]
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        found = self.hot.get(scope["path"]) if scope["type"] == "http" else None
+        if found is not None:
+            await found(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 class _Endpoint:
@@ -150,16 +169,15 @@ class _Endpoint:
         method = scope["method"]
         if method not in self._methods:
             raise refused(405, f"{self._path} takes {', '.join(self._methods)}")
-        seconds = self._service.limits.seconds
+        body, seconds = b"", self._service.limits.seconds
+        if method == "POST":
+            try:
+                async with asyncio.timeout(seconds):
+                    body = await self._body(headers, receive)
+            except TimeoutError:
+                raise refused(408, f"the request did not come in within {seconds:g} s") from None
         try:
-            async with asyncio.timeout(seconds):
-                body = await self._body(headers, receive) if method == "POST" else b""
-        except TimeoutError:
-            raise refused(408, f"the request did not come in within {seconds:g} s") from None
-        asked = Asked(scope, headers, body)
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._handler(asked)
+            return await self._handler(Asked(method, scope["query_string"], headers, body))
         except TimeoutError:
             raise refused(503, f"no answer within {seconds:g} s", {"retry-after": "1"}) from None
         except BusyError as error:
@@ -167,6 +185,24 @@ class _Endpoint:
             raise refused(429, str(error), after) from None
         except tuple(STATUS) as error:
             raise refused(STATUS[type(error)], str(error)) from None
+
+    def at_once(
+        self, predicted: Callable[[Asked], Answer], headers: Mapping[bytes, bytes], body: bytes
+    ) -> Answer:
+        """Answer a whole request without waiting for anything."""
+        begin = time.perf_counter()
+        try:
+            if found := self._guard.refusal(self._path, headers):
+                raise refused(*found)
+            if not body:
+                raise refused(400, EMPTY)
+            answer = predicted(Asked("POST", b"", headers, body))
+        except Refused as error:
+            answer = error.answer
+        except tuple(STATUS) as error:
+            answer = refused(STATUS[type(error)], str(error)).answer
+        self._service.figures.answered(self._path, answer.status, time.perf_counter() - begin)
+        return answer
 
     async def _body(self, headers: dict[bytes, bytes], receive: Any) -> bytes:
         most = self._service.limits.body
@@ -190,7 +226,7 @@ class _Endpoint:
             if not message.get("more_body"):
                 break
         if not size:
-            raise refused(400, "the body is empty: send an example")
+            raise refused(400, EMPTY)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -202,24 +238,24 @@ class Endpoints:
 
     async def predict(self, asked: Asked) -> Answer:
         """Predict."""
-        service = self._service
-        service.learner  # noqa: B018  (refuses if nothing is learned yet)
         if len(asked.body) > INLINE:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(None, self._predicted, asked)
-        return self._predicted(asked)
+            return await loop.run_in_executor(None, self.predicted, asked)
+        return self.predicted(asked)
 
-    def _predicted(self, asked: Asked) -> Answer:
+    def predicted(self, asked: Asked) -> Answer:
+        """Predict, without waiting for anything."""
         service = self._service
+        service.learner  # noqa: B018  (refuses if nothing is learned yet)
         plain = service.bodies.dicts(asked.media_type, asked.body)
         if plain is not None and len(plain) <= service.limits.examples:
-            try:
-                scores = service.scores_of_dicts(plain)
-            except DataError:
-                pass  # it is for the reader to say what is wrong
-            else:
+            alone = len(plain) == 1 and asked.body.lstrip()[:1] == b"{"
+            with suppress(DataError):  # it is for the reader to say what is wrong
+                row = service.row_of(plain[0]) if alone else None
+                scores = service.scores_of_dicts(plain) if row is None else None
                 service.figures.counted("/predict", len(plain), 0)
-                alone = asked.body.lstrip()[:1] == b"{"
+                if row is not None:
+                    return Answer.json(row)
                 return answer_of(service.answers, scores, alone=alone)
         body = service.bodies.read(asked.media_type, asked.body, labelled=False)
         self._check_count(body.n)
@@ -248,7 +284,8 @@ class Endpoints:
         parsed = body.parsed
         refusals = {fault.line: fault.message for fault in parsed.bad}
         if parsed.batch.n_examples and not (atomic and refusals):
-            done: Learned = await service.writer.learn(parsed, len(asked.body), atomic=atomic)
+            async with asyncio.timeout(service.limits.seconds):
+                done = await service.writer.learn(parsed, len(asked.body), atomic=atomic)
         else:
             done = Learned(0, None, [], {})
         places = parsed.line.tolist()
@@ -296,7 +333,8 @@ class Endpoints:
         """Do something with the names of features: where learning goes on, between two groups."""
         if self._service.writer is None:
             return await asyncio.get_running_loop().run_in_executor(None, do)
-        return await self._service.writer.ask(do)
+        async with asyncio.timeout(self._service.limits.seconds):
+            return await self._service.writer.ask(do)
 
     async def healthz(self, _asked: Asked) -> Answer:
         """Say how it is."""

@@ -35,7 +35,7 @@ from dwindle.serving.scoring import members_of
 
 EVERY = 1.0  # seconds between two points, at least
 SHARE = 0.02  # of the time that looking may take
-MOST = 240  # points; then every other one is dropped
+MOST = 240  # points; then every other one is dropped, and they come half as often
 HEAVIEST = 25  # weights that are shown
 nan = math.nan
 
@@ -80,6 +80,8 @@ class Feed:
         self.state = "waiting for examples"
         self.closed = False
         self._now, self._begin, self._next = now, now(), 0.0
+        self._spacing = EVERY
+        self._done: tuple[int, ...] = ()
         self._lock = threading.Lock()
         self._version = 0
         self._watching: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
@@ -99,17 +101,28 @@ class Feed:
         begin = self._now()
         if run.learner is None or run.progress is None or (begin < self._next and not at_once):
             return
-        if self.points and run.progress.examples == self.points[-1].examples and not latency:
+        done = run.progress.examples, *(sum(each.count) for each in (latency or {}).values())
+        if done == self._done:  # nothing happened since
             return
+        self._done = done
         run.measured()
         point, moment = _looked(run, begin - self._begin, latency or {}, waiting)
         with self._lock:
-            self.points.append(point)
-            if len(self.points) > MOST:
-                self.points = [*self.points[:-1:2], self.points[-1]]
+            self._add(point)
+            took = self._now() - begin if self.moment else 0.0  # the first look compiles
             self.moment, self.state = moment, "learning"
-            self._next = begin + max(EVERY, (self._now() - begin) / SHARE)
+            self._next = begin + max(EVERY, took / SHARE)
         self._tell()
+
+    def _add(self, point: Point) -> None:
+        """Add a point; all but the last are equally far apart, as far as it takes to be few."""
+        points = self.points
+        if len(points) > 1 and point.seconds - points[-2].seconds < self._spacing:
+            points.pop()
+        points.append(point)
+        if len(points) > MOST:
+            self.points = [*points[:-1:2], points[-1]]
+            self._spacing *= 2
 
     def show_model(self, model: Model | ClassModels) -> None:
         """Show the weights of a model that does not change."""
@@ -403,7 +416,7 @@ def _frontier(moment: Moment) -> list[Markup]:
         Axis("features kept", log=True),
         Axis(score),
         [lane.kept for lane in lanes],
-        [Series(score, [lane.judged for lane in lanes])],
+        [Series(score, [lane.judged for lane in lanes], "dots")],
         marked=None if chosen is None else (chosen, "chosen"),
         whole=frozenset({"features kept"}),
     )

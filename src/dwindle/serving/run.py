@@ -15,6 +15,7 @@ from dwindle.runs.observer import Observer
 from dwindle.serving.app import application
 from dwindle.serving.live import Feed
 from dwindle.serving.online import Limits
+from dwindle.serving.protocol import with_short_way
 from dwindle.serving.security import LOOPBACK, Guard
 from dwindle.serving.service import Service
 
@@ -63,7 +64,9 @@ def serve(
     connections: int | None = None,
 ) -> None:
     """Serve an application until a signal comes; then end what was begun, and write a snapshot."""
-    config = _config(app, ssl_certfile=certificate, ssl_keyfile=key, limit_concurrency=connections)
+    short = with_short_way(app.state.at_once)
+    tls = {"ssl_certfile": certificate, "ssl_keyfile": key}
+    config = _config(app, http=short, limit_concurrency=connections, **tls)
     server = _Server(config, app.state.service.feed, told)
     with _listening(host, port) as listener:
         try:

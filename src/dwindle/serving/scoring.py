@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,11 @@ from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch
 from dwindle.model.classes import ClassModels, class_log_probabilities
 from dwindle.model.model import Model
-from dwindle.runs.metrics import is_positive
 
 PAUSE = 2e-5  # seconds that the writer leaves to readers who wait
 Scores = NDArray[np.float64]
 Members = Sequence[Learner]
+Found = TypeVar("Found")
 
 
 class Gate:
@@ -38,8 +38,7 @@ class Gate:
         self._count = threading.Lock()
         self._waiting = 0
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def read(self, look: Callable[..., Found], *args: Any) -> Found:
         """Look at what does not change meanwhile."""
         if not self._lock.acquire(blocking=False):
             with self._count:
@@ -48,7 +47,7 @@ class Gate:
             with self._count:
                 self._waiting -= 1
         try:
-            yield
+            return look(*args)
         finally:
             self._lock.release()
 
@@ -108,6 +107,8 @@ class Answers:
         self.loss, self.labels, self.n_labels = loss, labels, len(labels.target)
         self.classes = labels.classes if labels.are_several else None
         self._has_probabilities = has_probabilities(loss)
+        spelt = {sign: _plain(label) for label, sign in labels.target.items()}
+        self._pair = spelt.get(-1.0, -1), spelt.get(1.0, 1)
         self._label = self._labelling()
 
     def _labelling(self) -> Callable[[Scores], list[Any]] | None:
@@ -116,10 +117,17 @@ class Answers:
         if self.classes is not None:
             classes = self.classes
             return lambda p: [classes[k] for k in p.argmax(axis=1).tolist()]
-        spelt = {sign: _plain(label) for label, sign in self.labels.target.items()}
-        pair = spelt.get(-1.0, -1), spelt.get(1.0, 1)
-        loss = self.loss
-        return lambda p: [pair[k] for k in is_positive(loss, p, 0.5).tolist()]
+        pair = self._pair
+        return lambda p: [pair[k] for k in (p > 0.0).tolist()]
+
+    def row(self, score: float) -> dict[str, Any]:
+        """Return what `columns` has for one example of two classes or of numbers."""
+        found: dict[str, Any] = {"score": score}
+        if self._has_probabilities:
+            found["probability"] = link(self.loss, score)
+        if self._label is not None:
+            found["label"] = self._pair[score > 0.0]
+        return found
 
     def columns(self, scores: Scores) -> dict[str, Any]:
         """Return the columns, as arrays and lists fit for JSON."""

@@ -83,14 +83,19 @@ class Service:
     def scores(self, batch: Batch) -> Scores:
         """Predict examples from one state of the weights, between two turns of learning."""
         learner = self.learner
-        with self._gate.reading():
-            return scores_of(learner, batch)
+        return self._gate.read(scores_of, learner, batch)
 
     def scores_of_dicts(self, examples: list[dict[str, Any]]) -> Scores:
         """Predict dicts, likewise."""
         learner = self.learner
-        with self._gate.reading():
-            return scores_of_dicts(learner, examples)
+        return self._gate.read(scores_of_dicts, learner, examples)
+
+    def row_of(self, example: dict[str, Any]) -> dict[str, Any] | None:
+        """Answer one dict; None if there are several classes."""
+        learner = self.learner
+        if not isinstance(learner, Learner):
+            return None
+        return self.answers.row(self._gate.read(learner.predict_one, example))
 
     def model(self, keep: int | None = None) -> Model | ClassModels:
         """Return the model as it is now, or its heaviest features; asked by the one that learns."""
@@ -119,7 +124,7 @@ class ModelService(Service):
     def __init__(
         self, path: Path, reading: ReadOptions | None, limits: Limits, keep: int | None = None
     ) -> None:
-        super().__init__(os.fspath(path), limits)
+        super().__init__(os.path.basename(path), limits)  # noqa: PTH119  (no paths are told)
         self._model = load_model(path, keep)
         self._learner = fixed_learner(self._model)
         self._labels = Labels.in_metadata(self._model.metadata)
@@ -150,7 +155,7 @@ class LearningService(Service):
             raise SettingError(
                 f"durability must be one of {', '.join(DURABILITIES)}, got {durability!r}"
             )
-        super().__init__(os.fspath(folder), limits)
+        super().__init__(os.path.basename(os.path.abspath(folder)), limits)  # noqa: PTH100, PTH119
         self._note = note
         store = Store(folder, durability, note)
         try:
