@@ -93,6 +93,7 @@ def app(
         service = ModelService(model, reading, bounds, keep)
     else:
         raise SettingError("name a model to serve, or with --learn a folder to learn in")
+    service.warm_up()
     return application(service, Guard(token, hosts))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from dwindle._base.errors import DataError, SettingError
 from dwindle._base.system import peak_memory
 from dwindle.algorithm.settings import default_of
+from dwindle.data.formats import jsonl
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.schema import Schema
@@ -30,6 +31,7 @@ from dwindle.serving.figures import Figures
 from dwindle.serving.live import Feed
 from dwindle.serving.log import DURABILITIES, FSYNC
 from dwindle.serving.online import Limits, Online
+from dwindle.serving.records import named, packed, unpacked
 from dwindle.serving.scoring import Answers, Gate, Scores, fixed_learner, scores_of, scores_of_dicts
 from dwindle.serving.store import Store
 from dwindle.serving.writer import Writer
@@ -100,6 +102,13 @@ class Service:
     def model(self, keep: int | None = None) -> Model | ClassModels:
         """Return the model as it is now, or its heaviest features; asked by the one that learns."""
         raise NotImplementedError
+
+    def warm_up(self) -> None:
+        """Compile what requests need, before the first one waits for it."""
+        for each in (b"1 | a:2\n", b"1 | a:2 b\n"):
+            batch = self.bodies.read("text/x-vw", each, labelled=False).parsed.batch
+            scores_of(self.learner, batch)
+        scores_of_dicts(self.learner, [{"a": 2.0}])
 
     def about(self) -> dict[str, Any]:
         """Say, for /healthz, what is served."""
@@ -219,6 +228,24 @@ class LearningService(Service):
     def labels(self) -> Labels:
         """What labels mean."""
         return self.online.labels
+
+    def warm_up(self) -> None:
+        """Compile what requests need, by a learner of the same settings that is thrown away."""
+        learned = self.online.learner is not None
+        settings = self.online.settings
+        probe = Online(settings, self.limits, lambda _text: None)
+        labels = self.online.labels.classes if learned else settings.classes
+        rows = [(1, {"label": y, "features": {"a": 2.0}}) for y in (labels or (0, 1))]
+        try:
+            admitted = probe.admitted(jsonl.parse_objects(rows, "warm-up"))
+            batch, _ = unpacked(packed(named(admitted.batch), probe.about()))
+            probe.learn(batch)
+        except DataError:  # the loss takes other labels: it is compiled when they come
+            return
+        assert probe.learner is not None
+        scores_of(probe.learner, batch)
+        scores_of_dicts(probe.learner, [{"a": 2.0}])
+        self.bodies.read("text/x-vw", b"1 | a:2\n", labelled=False)
 
     def _reading(self) -> dict[str, Any]:
         """Return what was decided of columns, fit for JSON."""
