@@ -1,6 +1,7 @@
 """Write the pictures and the sizes of docs/report.md: pages about a planted shop, in a browser.
 
-They need Chromium and ``pip install playwright nbconvert ipykernel plotly vl-convert-python``.
+Needs chromium, chromedriver and ``pip install selenium nbconvert ipykernel plotly
+vl-convert-python``.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +22,6 @@ import vl_convert
 from nbconvert import HTMLExporter
 from nbconvert.preprocessors import ExecutePreprocessor
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
 from dwindle import TrainSettings, train
 from dwindle.data.options import ReadOptions
@@ -29,6 +30,10 @@ from dwindle.reporting.record import Recorder
 from dwindle.reporting.report import report, run_report
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+from helpers.browser import browser  # noqa: E402
+
 BEGIN, END = (
     "<!-- sizes: written by docs/write_report_pictures.py -->\n",
     "<!-- end of sizes -->\n",
@@ -93,6 +98,14 @@ def sizes(folder: Path) -> str:
     return "\n".join(["| | kB |", "|---|---|", *lines, ""])
 
 
+def _theme(*, dark: bool) -> list[dict[str, str]]:
+    """Return what a browser is to imitate: the colours, and no movement."""
+    return [
+        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
+
+
 def main() -> None:
     """Train, report, and take the pictures."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -107,28 +120,18 @@ def main() -> None:
         summary = train([data], folder / "shop.parquet", settings, observer=recorder)
         run_report(folder / "shop.parquet", summary, recorder).save(folder / "run.html")
         report(folder / "shop.parquet", [test]).save(folder / "shop.html")
-        with sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=shutil.which("chromium"))
-            for scheme, width, height, scale, page, part in (
-                ("light", 1200, 800, 1, "shop", ""), ("dark", 1200, 800, 1, "shop", "#data"),
-                ("light", 390, 780, 1.5, "shop", "#weights"), ("dark", 390, 780, 1.5, "run", ""),
-            ):  # fmt: skip
-                view = browser.new_context(
-                    viewport={"width": width, "height": height},
-                    color_scheme=scheme,  # type: ignore[arg-type]
-                    device_scale_factor=scale,
-                    reduced_motion="reduce",
-                )
-                tab = view.new_page()
-                tab.goto(f"{(folder / page).as_uri()}.html{part}")
-                tab.wait_for_timeout(400)
+        for dark, width, page, part in (
+            (False, 1200, "shop", ""), (True, 1200, "shop", "#data"),
+            (False, 390, "shop", "#weights"), (True, 390, "run", ""),
+        ):  # fmt: skip
+            with browser(width, 800, dark=dark) as tab:
+                tab.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": _theme(dark=dark)})
+                tab.get(f"{(folder / page).as_uri()}.html{part}")
                 told = "desktop" if width > 500 else "phone"
-                tab.screenshot(path=to / f"report-{told}-{scheme}.png")
-                view.close()
-            page = browser.new_page(viewport={"width": 1000, "height": 900})
-            page.goto(notebook(folder).as_uri())
-            page.screenshot(path=to / "report-notebook.png")
-            browser.close()
+                tab.save_screenshot(str(to / f"report-{told}-{'dark' if dark else 'light'}.png"))
+        with browser(1000, 900) as tab:
+            tab.get(notebook(folder).as_uri())
+            tab.save_screenshot(str(to / "report-notebook.png"))
         for made in to.glob("report-*.png"):
             Image.open(made).quantize(96).save(made, optimize=True)  # a third of the size
         if to != HERE:

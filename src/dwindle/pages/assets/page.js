@@ -33,7 +33,7 @@ if (!globalThis.dwindlePage) {
   });
 
   // Every word must be in a row, whatever its case; the menu picks values of the first column.
-  document.addEventListener("input", (event) => {
+  const filter = (event) => {
     const part = near(event, ".dwindle .searched");
     if (!part) return;
     const words = part.querySelector("input").value.toLowerCase().split(/\s+/);
@@ -48,7 +48,9 @@ if (!globalThis.dwindlePage) {
       shown += here;
     }
     part.querySelector(".count").textContent = shown === rows.length ? "" : `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown`;
-  });
+  };
+  document.addEventListener("input", filter);
+  document.addEventListener("change", filter);
 
   // The crosshair tells the row of the chart's table that is nearest to the pointer.
   const tell = (svg, k) => {
