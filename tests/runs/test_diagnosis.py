@@ -108,6 +108,10 @@ def test_numbers_have_the_figures_of_all_their_examples(tmp_path):
     assert found.keys() == expected.keys()
     del found["loss_name"], expected["loss_name"]
     assert found == pytest.approx(expected, rel=1e-6)
+    worst = diagnose(model, [str(file)], mistakes=1).mistakes[0]
+    line = lines[int(worst.explained.place.rpartition(":")[2]) - 1]
+    assert float(worst.label) == pytest.approx(float(line.split()[0]), rel=1e-6)
+    assert len(worst.label) <= 8
 
 
 def test_the_sample_of_numbers_is_bounded_and_every_example_has_the_same_chance(monkeypatch):

@@ -81,7 +81,9 @@ class Mistakes:
         found = explain_example(self.model, parsed.batch.rows(i, i + 1), score)
         tag = "" if parsed.tags is None else parsed.tags[i]
         explained = found._replace(place=parsed.place(i), id=tag)
-        return Mistake(loss, str(parsed.label(i)), self._told(score, found), explained)
+        label = parsed.label(i)
+        true = f"{label:.7g}" if isinstance(label, float) else str(label)  # of single precision
+        return Mistake(loss, true, self._told(score, found), explained)
 
     def _told(self, score: Any, found: Explained) -> str:
         loss = self.model.loss
