@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import random_array
 
+import dwindle
 import reference
 from dwindle import (
     FTRL,
@@ -199,3 +200,15 @@ def test_what_is_not_seen_again_is_forgotten_and_what_tells_something_is_not(kin
 def test_settings_that_do_not_fit_are_refused(shrinkage, update, message):
     with pytest.raises(ValueError, match=message):
         Learner(Logistic(), shrinkage, update)
+
+
+@pytest.mark.parametrize("update", [dwindle.FTRL(), dwindle.RDA(), dwindle.Adaptive()])
+@pytest.mark.parametrize("huge", [1e30, 3e38])
+def test_a_huge_value_leaves_weights_that_are_finite_and_not_lost(update, huge):
+    learner = dwindle.Learner(update=update, shrinkage=dwindle.Truncation(0.01))
+    learner.learn_one({"a": huge, "b": 1.0}, 1)
+    for _ in range(50):
+        learner.learn_one({"a": 1.0, "b": 1.0}, 1)
+    weights = learner.weights()
+    assert 0.0 < weights["a"] < 1.0
+    assert 1.0 < weights["b"] < 10.0

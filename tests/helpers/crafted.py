@@ -3,10 +3,14 @@
 import copy
 import json
 import math
+import os
+import signal
+import warnings
 
 import numpy as np
 import pyarrow as pa
 
+from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle.features.arrow import is_text
 from dwindle.features.names import Text
 from dwindle.model import storage
@@ -17,6 +21,7 @@ ABSURD = (
     *([], [0], [[]], {}, {"x": 1}, "eJwDAAAAAAE=", [1e9] * 3, [-1] * 6),
 )
 GONE = object()
+LONGEST = 20  # seconds for one file
 
 
 def contents(path, *kinds):
@@ -113,3 +118,51 @@ def _short(value):
 def write(path, kind, columns, about):
     """Write a crafted file, with the digest of what it says."""
     storage.write(path, kind, columns, json.loads(json.dumps(about)))
+
+
+def harmless(kind, path, columns, about, act):
+    """Write a file and use it; return what is wrong with what happens, if anything."""
+    try:
+        write(path, kind, columns, about)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None  # no such file can be
+    try:
+        act(path)
+    except DataError as error:
+        if not str(error).startswith(f"{path}: ") or "\n" in str(error):
+            return f"DataError without the file's name: {error}"
+    except (DivergedError, SettingError):
+        pass
+    except BaseException as error:  # noqa: BLE001  (whatever it is)
+        return f"{type(error).__name__}: {error}"[:200]
+    return None
+
+
+def harmed(kind, path, cases, act):
+    """Try each case in a forked process, many in one; return what went wrong."""
+    cases, faults = list(cases), []
+    while cases:
+        out, into = os.pipe()
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                warnings.simplefilter("ignore")
+                for what, *contents in cases:
+                    signal.alarm(LONGEST)
+                    fault = harmless(kind, path, *contents, act)
+                    os.write(into, f"{what}\t{fault or ''}\n".encode())
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(into)
+        with os.fdopen(out) as told:
+            lines = told.read().splitlines()
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        faults += [line for line in lines if not line.endswith("\t")]
+        if len(lines) < len(cases):
+            faults.append(f"{cases[len(lines)][0]}: ended with {status}")
+        cases = cases[len(lines) + 1 :]
+    return faults

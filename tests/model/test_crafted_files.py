@@ -5,15 +5,13 @@ crash, or a loop without end, is a failure like any other.
 """
 
 import os
-import signal
-import warnings
 
 import numpy as np
 import pytest
 
 import dwindle
 from dwindle._base.checks import reading_from
-from dwindle._base.errors import DataError, DivergedError, SettingError
+from dwindle._base.errors import DataError
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch
@@ -27,7 +25,6 @@ from helpers.effort import FULL
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 N = 80  # examples
 MANY = None if FULL else 6  # files of each kind
-LONGEST = 20  # seconds for one file
 
 
 def examples(n=N, classes=2, seed=1):
@@ -99,54 +96,6 @@ def use(path):
     learner.learn(more)
 
 
-def harmless(kind, path, columns, about, act):
-    """Write a file and use it; return what is wrong with what happens, if anything."""
-    try:
-        crafted.write(path, kind, columns, about)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None  # no such file can be
-    try:
-        act(path)
-    except DataError as error:
-        if not str(error).startswith(f"{path}: ") or "\n" in str(error):
-            return f"DataError without the file's name: {error}"
-    except (DivergedError, SettingError):
-        pass
-    except BaseException as error:  # noqa: BLE001  (whatever it is)
-        return f"{type(error).__name__}: {error}"[:200]
-    return None
-
-
-def harmed(kind, path, cases, act):
-    """Try each case in a forked process, many in one; return what went wrong."""
-    cases, faults = list(cases), []
-    while cases:
-        out, into = os.pipe()
-        child = os.fork()
-        if not child:
-            code = 1
-            try:
-                signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                warnings.simplefilter("ignore")
-                for what, *contents in cases:
-                    signal.alarm(LONGEST)
-                    fault = harmless(kind, path, *contents, act)
-                    os.write(into, f"{what}\t{fault or ''}\n".encode())
-                code = 0
-            finally:
-                os._exit(code)
-        os.close(into)
-        with os.fdopen(out) as told:
-            lines = told.read().splitlines()
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        faults += [line for line in lines if not line.endswith("\t")]
-        if len(lines) < len(cases):
-            faults.append(f"{cases[len(lines)][0]}: ended with {status}")
-        cases = cases[len(lines) + 1 :]
-    return faults
-
-
 def use_checkpoint(path):
     learner, _ = load_checkpoint(path)
     go_on(learner)
@@ -160,7 +109,7 @@ def test_a_crafted_checkpoint_is_refused_or_does_no_harm(make, tmp_path):
     use_checkpoint(path)  # also so that all is compiled before it forks
     columns, about = crafted.contents(path, "checkpoint")
     cases = crafted.mutations(columns, about, MANY)
-    assert harmed("checkpoint", path, cases, use_checkpoint) == []
+    assert crafted.harmed("checkpoint", path, cases, use_checkpoint) == []
 
 
 CRAFTED = [
@@ -237,7 +186,7 @@ def test_a_crafted_model_is_refused_or_does_no_harm(make, with_state, tmp_path):
         use(path)
     kind = "classifier" if make is several else "model"
     columns, about = crafted.contents(path, kind)
-    assert harmed(kind, path, crafted.mutations(columns, about, MANY), use) == []
+    assert crafted.harmed(kind, path, crafted.mutations(columns, about, MANY), use) == []
 
 
 @pytest.mark.slow
@@ -246,4 +195,4 @@ def test_a_crafted_path_is_refused_or_does_no_harm(tmp_path):
     AllLanes.of(learned(LaneLearner), {"examples": N}).save(path)
     use(path)
     columns, about = crafted.contents(path, "path")
-    assert harmed("path", path, crafted.mutations(columns, about, MANY), use) == []
+    assert crafted.harmed("path", path, crafted.mutations(columns, about, MANY), use) == []

@@ -70,7 +70,10 @@ def beside(model_path: Place) -> tuple[Learner | OneVsRest, dict[str, Any]]:
             f"{path}: there is no checkpoint to resume from: leave out --resume to begin anew, or "
             "say --start-from MODEL to learn on from a model"
         )
-    return load_checkpoint(path)
+    learner, metadata = load_checkpoint(path)
+    if not isinstance(metadata.get("start_from"), str | None):
+        raise DataError(f"{path}: start_from is {metadata['start_from']!r}: expected a path")
+    return learner, metadata
 
 
 def check_free(
