@@ -230,18 +230,10 @@ def soak(folder: Path, seconds: float) -> dict[str, Any]:
         memory: list[tuple[float, int]] = []
         learned, begin = [], time.monotonic()
         while time.monotonic() - begin < seconds:
-            rate = full.requests_per_second / 4  # and as much again for predicting
+            rate = full.requests_per_second / 2
             load = wrk(f"{address}/learn", bodies.vw, VW_TYPE, seconds=5, rate=rate, **how)
             learned.append(load.examples_per_second)
-            wrk(
-                f"{address}/predict",
-                bodies.json,
-                JSON_TYPE,
-                examples=BATCH,
-                seconds=5,
-                rate=rate,
-                **how,
-            )
+            wrk(f"{address}/predict", bodies.json, JSON_TYPE, seconds=5, rate=rate, **how)
             status = Path(f"/proc/{pid}/status").read_text()
             kilobytes = int(status.partition("VmRSS:")[2].split()[0])
             memory.append((round(time.monotonic() - begin, 1), 1024 * kilobytes))
