@@ -56,9 +56,9 @@ def test_a_server_at_work_does_not_grow(tmp_path):
     # Small segments, so that snapshots are written too.
     how = {"durability": "os", "snapshot_bytes": 200_000}
     with closing(app(learn=str(tmp_path), settings=HOW, **how)) as served:
-        asyncio.run(work(300))
+        asyncio.run(work(100))
         before = memory()
-        asyncio.run(work(900))
+        asyncio.run(work(300))
         grown = memory() - before
     assert grown < 15e6
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 10e6

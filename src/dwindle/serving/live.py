@@ -115,7 +115,7 @@ class Feed:
         self._tell()
 
     def _add(self, point: Point) -> None:
-        """Add a point; all but the last are equally far apart, as far as it takes to be few."""
+        """Add a point; all but the last are about equally far apart, so that they are few."""
         points = self.points
         if len(points) > 1 and point.seconds - points[-2].seconds < self._spacing:
             points.pop()
