@@ -7,6 +7,7 @@ import pytest
 
 import dwindle
 from dwindle import DataError, ReadOptions, TrainSettings
+from dwindle.data.rows import Query
 from helpers.commands import dwindle as command
 from helpers.commands import told
 
@@ -50,6 +51,16 @@ def test_a_query_of_a_database_file_is_data(folder):
     here = command("predict", "m.parquet", "rows.parquet", cwd=folder)
     assert there.stdout == here.stdout
     assert b"AUC" in command("evaluate", "q.parquet", query, cwd=folder).stdout
+
+
+def test_a_query_runs_once_however_many_passes_there_are(folder, monkeypatch):
+    ran = []
+    reader = Query.reader
+    monkeypatch.setattr(Query, "reader", lambda self: ran.append(self) or reader(self))
+    query = "duckdb:SELECT label, ad, price FROM 'rows.parquet'"
+    words = ("--dense", "--passes", "3", "--interactions", "ad*price", "-q")
+    command("train", query, *words, "-m", "q.parquet", cwd=folder)
+    assert ran == [query]
 
 
 def test_a_query_of_no_database_reads_files_and_is_told_when_it_has_no_order(folder):

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, cast
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-TIMEOUT = 60.0  # seconds without a byte
+TIMEOUT = 30.0  # seconds without a byte
 BLOCK = 2**20
 GONE = {404, 410}
 FORBIDDEN = {401, 403}

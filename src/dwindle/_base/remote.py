@@ -52,7 +52,11 @@ def shown(path: str) -> str:
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """Return fsspec's file system of a URL, and the path in it."""
+    """Return fsspec's file system of a URL, and the path in it; HTTP has none."""
+    if is_http(url):
+        raise SettingError(
+            f"{shown(url)}: files are read over HTTP, not written: use s3:// or a file"
+        )
     scheme = url.partition("://")[0]
     needs = f'{shown(url)}: {scheme}:// needs packages: pip install "dwindle[remote]"'
     try:
@@ -236,10 +240,6 @@ def listed(url: str) -> list[str]:
 
 def check_place(url: str) -> None:
     """Refuse a URL that could not be written to."""
-    if is_http(url):
-        raise SettingError(
-            f"{shown(url)}: files are read over HTTP, not written: use s3:// or a file"
-        )
     files, path = filesystem(url)
     bucket = path.partition("/")[0]
     try:

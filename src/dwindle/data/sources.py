@@ -17,7 +17,7 @@ from dwindle.data.compression import PEEK, decompressed, first_bytes, split_exte
 from dwindle.data.formats.registry import Format, by_extension, by_first_line, named
 from dwindle.data.options import LONGEST_LINE, ReadOptions
 from dwindle.data.pipes import Arriving, arriving, piped
-from dwindle.data.rows import Rows, Stream, is_stream, rows_of
+from dwindle.data.rows import Query, Rows, Stream, is_stream, rows_of
 
 STDIN = "-"
 SMALL = 1 << 16  # bytes
@@ -85,6 +85,11 @@ def _once_only(path: str) -> bool:
     if isinstance(path, Rows):
         return path.once_only
     return path == STDIN or not (is_remote(path) or Path(path).is_file())
+
+
+def may_differ(paths: Iterable[Given]) -> bool:
+    """Tell whether some of the data is a query, whose rows may come in another order next time."""
+    return any(isinstance(path, Query) for path in sources(paths))
 
 
 def size(paths: Iterable[Given]) -> int | None:

@@ -16,7 +16,7 @@ from dwindle.data.cache import CachedExamples
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels, balanced, listed
 from dwindle.data.options import ReadOptions, kinds_for
-from dwindle.data.sources import format_by_name, needs_parsing, once_only
+from dwindle.data.sources import format_by_name, may_differ, needs_parsing, once_only
 from dwindle.data.stream import read
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
@@ -99,7 +99,7 @@ class Passes:
     def learned(self, more: bool) -> Iterator[Parsed]:
         """Yield the examples to learn from; if more passes may follow, keep what is parsed."""
         # Products are many, and made faster than they are read: with them only a pipe is kept.
-        worth = self._once or not self._reading.interactions
+        worth = self._once or may_differ(self.paths) or not self._reading.interactions
         kept = more and worth and needs_parsing(self.paths, self._reading)
         return self._data.parsed() if kept else self._data.again()
 

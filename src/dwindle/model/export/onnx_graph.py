@@ -19,9 +19,10 @@ OPSET, ML_OPSET, IR = 17, 3, 8  # what runtimes of 2022 and later read
 
 def of_columns(linear: Linear, _table: str) -> Iterator[bytes]:
     """Yield a graph with an input for each column: numbers or texts, a row for each example."""
+    columns = by_column(linear, "onnx")
     graph = _Graph(linear)
     cells: dict[str, dict[str | None, int]] = {}
-    for j, (column, cell) in enumerate(by_column(linear, "onnx")):
+    for j, (column, cell) in enumerate(columns):
         cells.setdefault(column, {})[cell] = j
     places, values = [], []
     for column, known in cells.items():
