@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import BadLine, Parsed, are_words
-from dwindle.data.formats.csv_quotes import Quotes
+from dwindle.data.formats.csv_quotes import MARK, Quotes
 from dwindle.data.formats.tables.cells import numbers, unicode
 from dwindle.data.formats.tables.dates import MISSING
 from dwindle.data.formats.tables.kinds import NO, NUMBER, YES
@@ -75,7 +75,7 @@ def _header(file: Quotes, source: str, delimiter: str, options: ReadOptions) -> 
     """Read the names of the columns from the first line of the file, unless they are given."""
     if options.header:
         return list(options.header)
-    raw = file.readline(BLOCK).removeprefix(b"\xef\xbb\xbf")
+    raw = file.readline(BLOCK).removeprefix(MARK)
     try:
         header = raw.decode()
     except UnicodeDecodeError:

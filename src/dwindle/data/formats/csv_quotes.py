@@ -10,6 +10,7 @@ from dwindle.data.pipes import Pieces
 from dwindle.jit.compile import kernel
 
 QUOTE = ord('"')
+MARK = b"\xef\xbb\xbf"
 OUTSIDE, INSIDE, CLOSED = range(3)  # CLOSED: right after a quote that may have closed a cell
 
 
@@ -22,11 +23,13 @@ class Quotes:
         self._file, self._source, self._delimiter = file, source, ord(delimiter)
         self._before, self._state, self._line = NEWLINE, OUTSIDE, 1
         self._opened_on = 0  # the line of the quote that was opened last
+        self._begins = True  # a byte order mark may follow, which Arrow skips
 
     def readline(self, most: int) -> bytes:
         """Read a line, which must not end inside quotes."""
         text = self._seen(self._file.readline(most))
         self.check()
+        self._begins = True
         return text
 
     def read(self, n: int) -> bytes:
@@ -35,6 +38,7 @@ class Quotes:
 
     def next_piece(self) -> bool:
         """Go on with the next piece of a pipe; tell whether there is one."""
+        self._begins = True
         return isinstance(self._file, Pieces) and self._file.next_piece()
 
     def check(self) -> None:
@@ -46,11 +50,13 @@ class Quotes:
             )
 
     def _seen(self, text: bytes) -> bytes:
+        mark = len(MARK) if self._begins and text.startswith(MARK) else 0
         if self._state != OUTSIDE or QUOTE in text:
-            data = np.frombuffer(text, np.uint8)
+            data = np.frombuffer(text, np.uint8)[mark:]
             self._state, at = _walk(data, self._state, self._before, self._delimiter)
             if at >= 0:
-                self._opened_on = self._line + text.count(b"\n", 0, at)
+                self._opened_on = self._line + text.count(b"\n", 0, mark + at)
+        self._begins = False
         self._line += text.count(b"\n")
         self._before = text[-1] if text else self._before
         return text
