@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 TESTS ?=
 
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
-.PHONY: fuzz corpus faults kills test-bounds
+.PHONY: fuzz corpus faults kills test-bounds reliability
 .PHONY: bench bench-serve paper paper-quick auto defaults regression classes big-ads big-ads-small frontier docs clean
 
 help:  ## list these targets
@@ -33,11 +33,18 @@ FAULTS ?=
 fuzz: .venv/developing  ## inputs by chance against plain readers; FUZZ='--inputs 1000000 --seed 1' for more
 	$(ATTACK) attacks.fuzz $(FUZZ)
 
+corpus: .venv/developing  ## grow the corpus of `make fuzz` by following the coverage of kernels run as Python
+	$(BIN)/python -m pip install --quiet --editable ".[fuzz]"
+	$(ATTACK) attacks.guided
+
 faults: .venv/developing  ## every write, sync, rename and allocation of the commands fails once, in turn
 	$(ATTACK) attacks.faults $(FAULTS)
 
 kills: .venv/developing  ## commands killed in every phase and run again; KILLS='--kills 1000' for more
 	$(ATTACK) attacks.kills $(KILLS)
+
+reliability: .venv/developing  ## the page about what these found, from docs/reliability.json
+	$(ATTACK) attacks.page
 
 test-bounds: .venv/developing  ## all tests with every index of compiled code checked; takes long
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(PYTEST) $(TESTS)

@@ -6,9 +6,7 @@ is as it was, the message is one line that names the file, and nothing is left b
 
 import argparse
 import errno
-import json
 import os
-import platform
 import re
 import shutil
 import sys
@@ -17,13 +15,12 @@ import time
 from collections import Counter
 from contextlib import chdir
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import patch
 
+from attacks.results import about, store
 from attacks.scenarios import SCENARIOS, inputs, new_folder
 from attacks.syscalls import supervised
-from dwindle import __version__
 from helpers.commands import dwindle
 
 OLD = b"the file before"
@@ -209,6 +206,17 @@ def run(scenarios, most=None, report=print, *, memory=True):
     return outcomes
 
 
+def _told(outcome):
+    """An outcome as data."""
+    return {
+        "calls": dict(outcome.calls),
+        "refused": outcome.refused,
+        "survived": outcome.survived,
+        "hung": outcome.hung,
+        "found": outcome.found,
+    } | about()
+
+
 def main(arguments=None):
     """Let every call fail, print what came of it, and return 1 if something was lost."""
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
@@ -218,25 +226,12 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     chosen_ones = [s for s in SCENARIOS if options.scenario is None or s.name in options.scenario]
     begin = time.monotonic()
-    outcomes = run(chosen_ones, options.most, lambda line: print(line, flush=True))
-    result = {
-        "commands": {
-            name: {
-                "calls": dict(each.calls),
-                "refused": each.refused,
-                "survived": each.survived,
-                "hung": each.hung,
-                "found": each.found,
-            }
-            for name, each in outcomes.items()
-        },
-        "seconds": round(time.monotonic() - begin),
-        "date": datetime.now(UTC).date().isoformat(),
-        "version": __version__,
-        "python": platform.python_version(),
-    }
-    if options.output:
-        options.output.write_text(json.dumps(result, indent=1) + "\n")
+    outcomes = {}
+    for scenario in chosen_ones:
+        outcomes |= run([scenario], options.most, lambda line: print(line, flush=True))
+        if options.output:
+            store(options.output, "faults", {scenario.name: _told(outcomes[scenario.name])})
+    print(f"{time.monotonic() - begin:.0f} s")
     return any(each.found for each in outcomes.values())
 
 

@@ -1,21 +1,18 @@
 """`make fuzz`: inputs by the hundred thousand against plain readers, in processes that may crash."""
 
 import argparse
-import json
-import platform
 import secrets
 import shutil
 import sys
 import time
 from dataclasses import asdict
-from datetime import UTC, datetime
 from itertools import accumulate, pairwise
 from pathlib import Path
 
 from attacks import text_targets
+from attacks.results import about, store
 from attacks.targets import TARGETS
 from attacks.worker import attack, made
-from dwindle import __version__
 
 ROUND = 25_000  # inputs of all targets together between two lines of progress
 FOUND = Path("build/fuzz")  # inputs that did harm
@@ -101,20 +98,12 @@ def table(totals):
 
 
 def _store(options, totals):
-    """Write the results of these targets, and keep those of others."""
-    before = json.loads(options.output.read_text()) if options.output.exists() else {}
-    about = {
-        "seed": options.seed,
-        "date": datetime.now(UTC).date().isoformat(),
-        "version": __version__,
-        "python": platform.python_version(),
-    }
+    """Write the results of these targets."""
+    found = {}
     for name, each in totals.items():
         rows = {key: value for key, value in each.items() if key not in {"found", "cpu"}}
-        before[name] = about | rows | {"cpu_seconds": round(each["cpu"])}
-    order = [target.name for target in TARGETS]
-    result = dict(sorted(before.items(), key=lambda item: order.index(item[0])))
-    options.output.write_text(json.dumps(result, indent=1) + "\n")
+        found[name] = {"seed": options.seed} | about() | rows | {"cpu_seconds": round(each["cpu"])}
+    store(options.output, "fuzz", found)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ phase it falls into follows from the call and its file, and phases take turns.
 
 import argparse
 import contextlib
-import json
 import os
-import platform
 import secrets
 import shutil
 import signal
@@ -16,14 +14,13 @@ import sys
 import time
 from collections import Counter
 from contextlib import chdir
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
+from attacks.results import about, store
 from attacks.scenarios import DATA, SCENARIOS, inputs, new_folder
 from attacks.syscalls import supervised
-from dwindle import __version__
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from helpers.commands import dwindle
@@ -198,10 +195,7 @@ def run(n_kills, seed, scenarios, report=print):
         "commands": dict(Counter(name for name, _ in kills.elements())),
         "found": found,
         "seconds": round(time.monotonic() - begin),
-        "date": datetime.now(UTC).date().isoformat(),
-        "version": __version__,
-        "python": platform.python_version(),
-    }
+    } | about()
 
 
 def _by_phase(kills):
@@ -221,7 +215,7 @@ def main(arguments=None):
         print(f"{phase:<26}{n:>6}")
     print(f"{result['kills']} kills in {result['runs']} runs, {len(result['found'])} found")
     if options.output:
-        options.output.write_text(json.dumps(result, indent=1) + "\n")
+        store(options.output, "kills", result)
     return bool(result["found"])
 
 

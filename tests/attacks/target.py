@@ -1,5 +1,6 @@
 """What is attacked: how inputs are made, and how it is found out that one does harm."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,14 @@ from dwindle._base.errors import DataError, DivergedError, SettingError
 
 REFUSED = (DataError, DivergedError, SettingError)  # each says in one line what is wrong
 CORPUS = Path(__file__).parent / "corpus"
+GUIDED = "guided.json"  # inputs that were found by following coverage, as a list of Latin-1
+
+
+def inputs_in(file):
+    """The inputs that a file of the corpus holds: itself, or a list."""
+    if file.name != GUIDED:
+        return [file.read_bytes()]
+    return [text.encode("latin-1") for text in json.loads(file.read_text())]
 
 
 class Difference(Exception):  # noqa: N818 - it is what was found
@@ -34,7 +43,8 @@ class Target:
 
     def corpus(self):
         """The inputs that are kept: some to begin with, and those that once did harm."""
-        return [file.read_bytes() for file in sorted((CORPUS / self.name).glob("*"))]
+        files = sorted((CORPUS / self.name).glob("*"))
+        return [data for file in files for data in inputs_in(file)]
 
     def attempt(self, data, rng):
         """Run one input; return whether it was accepted. Whatever else happens is a difference."""

@@ -60,6 +60,19 @@ def test_an_old_file_that_is_lost_is_noticed(monkeypatch):
     )
 
 
+def test_a_file_is_synced_before_it_is_renamed_and_its_folder_after():
+    attack = faults.Attack(BY_NAME["merge"])
+    own = [(each.name, each.path) for each in attack.events() if each.name not in faults.MEMORY]
+    attack.close()
+    names = [name for name, _ in own]
+    at = names.index("rename")
+    assert names[at - 1] == names[at + 1] == "fsync"
+    assert ".m.parquet." in own[at - 1][1]
+    assert own[at + 1][1] == str(attack.folder)
+    assert "write" in names[: at - 1]
+    assert "write" not in names[at:]
+
+
 @pytest.mark.parametrize("name", FEW)
 def test_whatever_fails_the_old_file_stays_and_nothing_is_left_behind(name):
     outcome = faults.run([BY_NAME[name]], None, lambda _: None, memory=FULL)[name]

@@ -1,5 +1,6 @@
 """Inputs by chance do no harm; and what does harm is found, counted and survived."""
 
+import json
 import os
 import signal
 import time
@@ -8,7 +9,7 @@ from random import Random
 import pytest
 
 from attacks import fuzz
-from attacks.target import CORPUS, Difference, Target
+from attacks.target import CORPUS, GUIDED, Difference, Target, inputs_in
 from attacks.targets import TARGETS
 from attacks.worker import attack, made
 from helpers.effort import FULL
@@ -21,10 +22,11 @@ linux_only = pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs fork")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
-def test_inputs_that_once_did_harm_are_read_as_the_reference_reads_them(case):
+def test_the_corpus_is_read_as_the_references_read_it(case):
     target = BY_NAME[case.parent.name]
-    for seed in range(5):  # which decides the settings
-        target.attempt(case.read_bytes(), Random(seed))
+    for data in inputs_in(case):
+        for seed in range(1 if case.name == GUIDED else 5):  # which decides the settings
+            target.attempt(data, Random(f"{seed} {len(data)}"))
 
 
 @linux_only
@@ -89,4 +91,5 @@ def test_a_run_says_its_seed_and_keeps_its_results_by_target(tmp_path, capsys):
         arguments = ["--inputs", "20", "--seed", "7", "--target", name, "--output", str(output)]
         assert fuzz.main(arguments) is False
     assert "seed 7, 20 inputs" in capsys.readouterr().out
-    assert list(fuzz.json.loads(output.read_text())) == ["vw", "svmlight"]
+    found = json.loads(output.read_text())["fuzz"]
+    assert {name: each["inputs"] for name, each in found.items()} == {"svmlight": 20, "vw": 20}
