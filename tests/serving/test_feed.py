@@ -8,7 +8,8 @@ pytest.importorskip("starlette", reason="needs dwindle[serve]")
 
 from dwindle.runs.settings import TrainSettings
 from dwindle.serving import app
-from dwindle.serving.live import MOST, Feed, Point
+from dwindle.serving.drawing import Point
+from dwindle.serving.live import MOST, Feed
 from helpers.serving import closing, post
 
 LABELS = {"classes": ["ham", "spam", "eggs"], "numbers": [0.5, 2.5, 7.0], "pair": [-1, 1]}

@@ -7,7 +7,7 @@ from importlib.resources import files
 from dwindle.pages.document import Contents, document
 from dwindle.pages.html import Markup, tag
 from dwindle.pages.tables import section, table
-from dwindle.serving.live import Feed, page_parts
+from dwindle.serving.drawing import page_parts
 from dwindle.serving.openapi import SAMPLES, rows
 
 ALLOWED = "connect-src 'self'"
@@ -32,7 +32,7 @@ def live_page(title: str) -> str:
         tag("a", "Try requests", href="docs"),
     )
     return document(
-        f"dwindle: {title}", told, page_parts(Feed(title)), contents,
+        f"dwindle: {title}", told, page_parts(), contents,
         script=_script("live.js"), allow=ALLOWED,
     )  # fmt: skip
 
