@@ -39,6 +39,9 @@ def helper(function: Callable[..., Any], **options: Any) -> Any:
 
 # Decorates a helper of an inner loop, which LLVM would not inline by itself if it is not small.
 inlined = functools.partial(helper, forceinline=True)
+# Decorates a helper that is called rather than inlined, also by helpers that are inlined: a loop of
+# its own beside an inner loop, which would take registers from that.
+called = functools.partial(helper, forceinline=False)
 
 
 class Code:

@@ -71,6 +71,26 @@ def _set_bits(_typing: Any, w: Any) -> Any:  # noqa: ARG001 - Numba counts the p
     return types.int64(types.uint64), codegen
 
 
+def _expect(expected: bool) -> Any:
+    """Make a function that returns a condition, and tells LLVM what it most often is.
+
+    LLVM keeps in registers what the likely path needs. It takes loops to be likely otherwise, even
+    those that handle a rare case.
+    """
+
+    def expect(_typing: Any, condition: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            bit = ir.IntType(1)
+            told = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1"
+            )
+            return builder.call(told, [args[0], bit(expected)])
+
+        return types.boolean(types.boolean), codegen
+
+    return _instruction(expect, bool)
+
+
 def _load(result: str, c_type: Any, in_python: Any) -> Any:
     """Make a function that loads a number from an address, which need not be aligned."""
 
@@ -148,6 +168,7 @@ prefetch = _instruction(_prefetch, lambda _array, _index: None)
 leading_zeros = _instruction(_leading_zeros, lambda w: 64 - int(w).bit_length())
 lowest = _instruction(_lowest_bit, lambda w: (int(w) & -int(w)).bit_length() - 1 if w else 64)
 n_set = _instruction(_set_bits, lambda w: int(w).bit_count())
+unlikely = _expect(expected=False)
 put = _store(8, ctypes.c_uint8)
 put_word = _store(64, ctypes.c_uint64)
 byte = _load("int64", ctypes.c_uint8, np.int64)

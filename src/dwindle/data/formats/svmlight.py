@@ -13,29 +13,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
-from dwindle._base.text import COLON, HASH, RETURN, SPACE, TAB, ZERO
+from dwindle._base.text import COLON, HASH, MINUS, NEWLINE, PLUS, RETURN, SPACE, TAB, ZERO
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.text.errors import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
+from dwindle.data.text.lanes import (
+    LANES,
+    LENGTH,
+    SIZE,
+    put_index,
+    put_integers,
+    put_value,
+    put_values,
+    token_length,
+)
 from dwindle.data.text.numbers import after_sign, known_numbers, number, short_number
 from dwindle.data.text.scan import (
     FINE,
     KINDS,
-    MARGIN,
+    ROOM_FOR_STOPS,
     UNSURE,
-    ends,
+    fast_end,
     find,
     line_end,
     oddity,
     opened,
+    refilled,
     skip_blank,
     token_end,
 )
 from dwindle.features.batch import Batch
 from dwindle.features.keys import LARGEST
-from dwindle.features.xxh64 import NOT_A_KEY, integer, short_integer
+from dwindle.features.xxh64 import NOT_A_KEY, integer
 from dwindle.jit.compile import helper, inlined, kernel
-from dwindle.jit.intrinsics import byte, half, lowest
-from dwindle.jit.numbers import float32, uint64
+from dwindle.jit.intrinsics import byte, half, put_word, unlikely, word
+from dwindle.jit.numbers import float32, int64, uint64
 
 _QID = uint64(int.from_bytes(b"qid:", "little"))
 
@@ -75,14 +86,17 @@ def parse(
         start=block.memory.empty(size.lines + 1, np.int64),
         label=block.memory.empty(size.lines, np.float32),
         line=block.memory.empty(size.lines, np.int64),
-        key=block.memory.empty(size.separators, np.uint64),
-        x=block.memory.empty(size.separators, np.float32),
+        key=block.memory.empty(size.separators + LANES, np.uint64),
+        x=block.memory.empty(size.separators + LANES, np.float32),
     )
     faults = room_for(size.lines)
+    lanes = np.zeros(SIZE // 8 + LANES, np.uint64)
+    stops = np.empty(ROOM_FOR_STOPS // 8, np.int64)
 
     def read(known: NDArray[Any]) -> tuple[int, int]:
         found: tuple[int, int] = _read(
-            data.ctypes.data, begin, len(data), size.odd, known.ctypes.data, rows, faults
+            *(data.ctypes.data, begin, len(data), size.odd, known.ctypes.data, rows, faults),
+            *(lanes.ctypes.data, stops.ctypes.data),
         )
         return found
 
@@ -123,38 +137,98 @@ def _feature(text: int, begin: int, end: int, known: int) -> tuple[int, int, Any
     return FINE if sure else UNSURE, stop, key, x
 
 
-@inlined
-def _fast_feature(
-    text: int, begin: int, end: int, base: int, found: Any
-) -> tuple[int, Any, Any, int, Any]:
-    """Read a plain feature: (stop, key, x, base, found); if it is not plain, stop is ``begin``.
-
-    A plain one has an index of up to 19 digits and a `short_number`. ``found`` are the `ends` in
-    the 64 bytes from ``base`` on, kept because they serve several features.
-    """
-    no_key, no_value = uint64(0), float32(0.0)
-    ahead = found >> uint64(begin - base) if begin - base < 64 else uint64(0)
-    if ahead & (ahead - uint64(1)) == 0:  # fewer than two ends
-        base, found = begin, ends(text + begin)
-        ahead = found
-    colon = begin + lowest(ahead)
-    stop = begin + lowest(ahead & (ahead - uint64(1)))
-    if not 0 < colon - begin < 20 or byte(text + colon) != COLON:
-        return begin, no_key, no_value, base, found
-    key = short_integer(text, begin, colon)
-    is_number, x = short_number(text, colon + 1, stop)
-    is_end = stop == end or byte(text + stop) == SPACE or byte(text + stop) == TAB
-    if key == NOT_A_KEY or not is_number or not is_end:
-        return begin, no_key, no_value, base, found
-    return stop, key, x, base, found
-
-
 @helper
 def _is_integer(text: int, begin: int, end: int) -> bool:
     i = first = after_sign(text, begin, end)
     while i < end and ZERO <= byte(text + i) < ZERO + 10:
         i += 1
     return i == end and i > first
+
+
+@inlined
+def _fast_target(text: int, begin: int, stop: int) -> tuple[bool, Any]:
+    """Read a target that is a `short_number`, perhaps with a plus: (is one, value)."""
+    begin += byte(text + begin) == PLUS and byte(text + begin + 1) != MINUS
+    if not 0 < stop - begin < 16:
+        return False, float32(0.0)
+    return short_number(text, begin, stop)
+
+
+@inlined
+def _sift(
+    text: int, known: int, lanes: int, key: Any, x: Any, k: int, end: int
+) -> tuple[int, bool]:
+    """Drop features from k to ``end`` whose value is 0, and read values that are not plain.
+
+    Returns where the features now end, and whether all of them could be read.
+    """
+    to, is_fine = k, True
+    for f in range(k, end):
+        value, lane = x[f], lanes + 8 * (f - k)
+        if not math.isfinite(value):
+            begin = int64(word(lane + SIZE))
+            stop = begin + token_length(lane)
+            what, number_end, _, value = _feature(text, begin, stop, known)
+            is_fine &= what == FINE and number_end == stop
+        key[to], x[to] = key[f], value
+        to += value != 0.0
+    return to, is_fine
+
+
+@inlined
+def _put_long_integers(text: int, lanes: int, n: int, key: int) -> bool:
+    """Write indices of n features of any length; return whether all are indices."""
+    fine = True
+    for lane in range(lanes, lanes + 8 * n, 8):
+        begin = int64(word(lane + SIZE))
+        own = integer(text, begin, begin + int64(word(lane + LENGTH)))
+        put_word(key + lane - lanes, own)
+        fine &= own != NOT_A_KEY
+    return fine
+
+
+@inlined
+def _read_slow(  # noqa: C901, PLR0912 - the grammar of a line
+    text: int, begin: int, end: int, odd: bool, known: int, rows: Any, n: int, k: int
+) -> tuple[int, int, int, int, bool]:
+    """Read a line byte by byte: (what, i, stop, k, is an example).
+
+    Features go into ``rows`` from k on. If the line is bad, i and stop enclose the token to blame.
+    """
+    what = oddity(text, begin, end) if odd else FINE
+    end = find(text, begin, end, HASH)
+    i = skip_blank(text, begin, end)
+    if i == end and what == FINE:
+        return FINE, i, i, k, False
+    stop = token_end(text, i, end)
+    if what == FINE:
+        rows.label[n], number_end, sure = number(text, i, stop, known)
+        if number_end != stop or not math.isfinite(rows.label[n]):
+            what = TARGET
+        elif not sure:
+            what = UNSURE
+        else:
+            i = skip_blank(text, stop, end)
+            stop = token_end(text, i, end)
+            if stop - i >= 4 and half(text + i) == _QID:
+                if _is_integer(text, i + 4, stop):
+                    i = stop
+                else:
+                    what = QID
+    while what == FINE:
+        i = skip_blank(text, i, end)
+        if i == end:
+            break
+        what, stop, key, x = _feature(text, i, end, known)
+        if what == FINE:
+            rows.key[k], rows.x[k] = key, x
+            k += x != 0.0
+            i = stop
+        else:
+            stop = token_end(text, i, end)
+    if what == UNSURE:
+        i, stop = begin, end
+    return what, i, stop, k, True
 
 
 @kernel
@@ -166,69 +240,111 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
     known: int,
     rows: Any,
     faults: Any,
+    lanes: int,
+    stops: int,
 ) -> tuple[int, int]:
     """Read the text from ``at`` on: examples into ``rows``, bad lines into ``faults``.
 
-    Returns how many there are of each.
+    Returns how many there are of each. Most lines are plain and take the fast path, as in
+    `vw.kernel.read`: their features are collected in lanes, of which many are read at once.
     """
     start, label, lines, key, x = rows
     n, k, n_faults, line = 0, 0, 0, 0
-    fast_end, base, found = end_of_text - MARGIN, at, uint64(0)
+    fast = fast_end(text, at, end_of_text)
+    stopped, p, last_stop, few = at, stops, stops, stops
+    key_at, x_at = key.ctypes.data, x.ctypes.data
     start[0] = 0
     while at < end_of_text:
         begin = at
-        end = line_end(text, at, end_of_text)
-        at = end + 1
-        if end > begin and byte(text + end - 1) == RETURN:
-            end -= 1
         line += 1
-        what = oddity(text, begin, end) if odd else FINE
-        end = find(text, begin, end, HASH)
-        i = skip_blank(text, begin, end)
-        if i == end and what == FINE:
-            continue
-        stop = token_end(text, i, end)
-        if what == FINE:
-            label[n], number_end, sure = number(text, i, stop, known)
-            if number_end != stop or not math.isfinite(label[n]):
-                what = TARGET
-            elif not sure:
-                what = UNSURE
-            else:
-                i = skip_blank(text, stop, end)
-                stop = token_end(text, i, end)
-                if stop - i >= 4 and half(text + i) == _QID:
-                    if _is_integer(text, i + 4, stop):
-                        i = stop
-                    else:
-                        what = QID
-        while what == FINE:
-            i = skip_blank(text, i, end)
-            if i == end:
-                break
-            stop = i
-            if i < fast_end:
-                stop, key[uint64(k)], x[uint64(k)], base, found = _fast_feature(
-                    text, i, end, base, found
-                )
-            if stop == i:
-                what, stop, key[k], x[k] = _feature(text, i, end, known)
-            if what == FINE:
-                k += x[k] != 0.0
-                i = stop
-            else:
-                stop = token_end(text, i, end)
-        if what == FINE:
-            lines[n] = line - 1
-            n += 1
-            start[n] = k
-        else:
+        end = -1  # not known yet
+        what, i, stop, is_example, c = FINE, begin, begin, True, SPACE
+        plain = begin < fast
+        if plain:
+            stopped, p, last_stop, few = refilled(text, stopped, fast, stops, p, last_stop, few)
+            stop = int64(word(p))
+            c = byte(text + stop)
+            plain, label[n] = _fast_target(text, begin, stop)
+            is_blank = c in (SPACE, TAB)
+            i = stop + is_blank
+            p += 8 * is_blank
+            if is_blank and half(text + i) == _QID:
+                stopped, p, last_stop, few = refilled(text, stopped, fast, stops, p, last_stop, few)
+                stop = int64(word(p + 8))
+                c = byte(text + stop)
+                plain &= int64(word(p)) == i + 3 and _is_integer(text, i + 4, stop)
+                is_blank = c in (SPACE, TAB)
+                i = stop + is_blank
+                p += 8 + 8 * is_blank
+        going = plain
+        while going:
+            lane, longest, c = lanes, -1, SPACE
+            while lane < lanes + 8 * LANES:
+                stopped, p, last_stop, few = refilled(text, stopped, fast, stops, p, last_stop, few)
+                stop = int64(word(p))
+                c = byte(text + stop)
+                if stop > i:
+                    value_at = stop + 1
+                    if unlikely(c != COLON):
+                        break
+                    put_index(text, i, stop, lane)
+                    put_word(lane + SIZE, uint64(i))
+                    p += 8
+                    stop = int64(word(p))
+                    c = byte(text + stop)
+                    put_value(text, value_at, stop, lane)
+                    longest = max(longest, stop - value_at)
+                    lane += 8
+                if c != SPACE and c != TAB:  # noqa: PLR1714 - a set is looked up in more steps
+                    break
+                p += 8
+                i = stop + 1
+            going = c in (SPACE, TAB)
+            if not going:
+                if byte(text + i) == HASH and not odd:  # a comment, up to the end of the line
+                    end = stop = line_end(text, i, end_of_text)
+                    c = NEWLINE
+                elif c == RETURN and byte(text + stop + 1) == NEWLINE:
+                    p += 8
+                    stop += 1
+                    c = NEWLINE
+                plain = c == NEWLINE
+                p += 8
+                at = stop + 1
+            m = (lane - lanes) >> 3
+            if plain and m > 0:
+                plain = put_integers(lanes, m, key_at + 8 * k)
+                if not plain:
+                    plain = _put_long_integers(text, lanes, m, key_at + 8 * k)
+                is_odd = put_values(text, lanes, m, longest, lanes + SIZE, x_at + 4 * k)
+                if unlikely(is_odd and plain):
+                    k, plain = _sift(text, known, lanes, key, x, k, k + m)
+                else:
+                    k += m
+            going &= plain
+        if unlikely(not plain):
+            end = line_end(text, begin, end_of_text)
+            content = end - (end > begin and byte(text + end - 1) == RETURN)
+            what, i, stop, k, is_example = _read_slow(
+                text, begin, content, odd, known, rows, n, start[n]
+            )
+        if unlikely(end >= 0):
+            at = end + 1
+            if at > stopped:
+                stopped, p, last_stop, few = at, stops, stops, stops
+            while p < last_stop and int64(word(p)) < at:
+                p += 8
+        if unlikely(what != FINE):
             k = start[n]
             faults.line[n_faults] = line - 1
             faults.what[n_faults] = what
-            faults.begin[n_faults] = begin if what == UNSURE else i
-            faults.end[n_faults] = end if what == UNSURE else stop
+            faults.begin[n_faults] = i
+            faults.end[n_faults] = stop
             n_faults += 1
+        elif is_example:
+            lines[n] = line - 1
+            n += 1
+            start[n] = k
     return n, n_faults
 
 

@@ -14,7 +14,7 @@ from dwindle._base.text import BAR, COLON, NEWLINE, RETURN, SPACE, TAB
 from dwindle.data.formats.block import Block, Size
 from dwindle.features.digits import marks
 from dwindle.jit.compile import helper, inlined, kernel
-from dwindle.jit.intrinsics import byte, lowest, mask_of, n_set, put_word, word
+from dwindle.jit.intrinsics import byte, lowest, mask_of, n_set, put_word, unlikely, word
 from dwindle.jit.numbers import uint64
 
 # What a kernel says of a line in any format; a format's own errors follow. UNSURE: see `number`.
@@ -181,7 +181,7 @@ def fast_end(text: int, begin: int, end: int) -> int:
     return i
 
 
-@helper
+@inlined
 def more_stops(text: int, base: int, end: int, stops: int, first: int, last: int) -> int:
     """Write the next stops at address ``stops``, a word each; return the address after the last.
 
@@ -213,7 +213,7 @@ def refilled(
     All stops before the place ``stopped`` are known, up to the address ``last``; from the address
     ``few`` on there may be fewer than a kernel needs at once.
     """
-    while p >= few:
+    while unlikely(p >= few):
         last = more_stops(text, stopped, fast, stops, p, last)
         stopped, p = stopped + WINDOW, stops
         few = last - AHEAD if stopped < fast else last + AHEAD

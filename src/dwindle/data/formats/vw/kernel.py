@@ -28,15 +28,17 @@ from dwindle.data.formats.vw.namespaces import (
     own_header,
     remembered_header,
 )
-from dwindle.data.formats.vw.simd import (
+from dwindle.data.text.lanes import (
     LANES,
-    apply_namespace,
+    multiply,
+    put_integers,
     put_keys,
     put_name,
     put_no_value,
     put_ones,
     put_value,
     put_values,
+    replace_integers,
     token_length,
 )
 from dwindle.data.text.numbers import short_number
@@ -52,9 +54,10 @@ from dwindle.data.text.scan import (
 )
 from dwindle.features.xxh64 import DEFAULT_SEED, fresh_state
 from dwindle.jit.compile import inlined, kernel
-from dwindle.jit.intrinsics import byte, half, word
+from dwindle.jit.intrinsics import byte, half, put_word, unlikely, word
 from dwindle.jit.numbers import int64, uint64
 
+NUMBERED, ODD = 1, 2  # see `_put_features`
 _SPACE_BAR = uint64(int.from_bytes(b" |", "little"))
 
 
@@ -131,16 +134,22 @@ def _sift(
 
 
 @inlined
-def _put_features(lanes: int, m: int, longest: int, key_at: int, x_at: int) -> bool:
-    """Hash the names and read the values in the lanes; tell whether some value is not plain.
+def _put_features(
+    text: int, lanes: int, m: int, longest: int, numbered: bool, place: int, key: int, x: int
+) -> int:
+    """Read the m features in the lanes; return flags: names are integers, a value is not plain.
 
-    ``longest`` is the length of the longest value, or -1 if there is none.
+    ``longest`` is the length of the longest value, or -1 if there is none. ``numbered`` says that
+    all are of the namespace without a name, where integers are their own keys.
     """
-    put_keys(lanes, m, key_at)
-    if longest >= 0:
-        return put_values(lanes, m, longest, x_at)
-    put_ones(m, x_at)
-    return False
+    flags = NUMBERED if numbered and put_integers(lanes, m, key) else 0
+    if flags == 0:
+        put_keys(lanes, m, key)
+    if longest < 0:
+        put_ones(m, x)
+    elif put_values(text, lanes, m, longest, place, x):
+        flags |= ODD
+    return flags
 
 
 @inlined
@@ -237,6 +246,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
     fast = fast_end(text, at, end_of_text)
     stopped, p, last_stop, few = at, stops, stops, stops
     key_at, x_at, place_at = key.ctypes.data, x.ctypes.data, place.ctypes.data
+    all_lanes = lanes + 8 * LANES
     start[0] = 0
     while at < end_of_text:
         begin = at
@@ -254,7 +264,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                 importance[n], base[n], tag[n], tag_end[n] = 1.0, 0.0, begin, begin
                 i += 1
                 p += 8
-        if not fast_head:
+        if unlikely(not fast_head):
             end = content_end(text, begin, end_of_text)
             what = oddity(text, begin, end) if odd else FINE
             i, stop = begin, end
@@ -271,17 +281,16 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
         likely, is_special = seen, uint64(0)
         seed, fresh = DEFAULT_SEED, uint64(0)
         while going:
-            m, s_first, longest, special = 0, s, -1, is_special
+            lane, s_first, longest, special = lanes, s, -1, is_special
+            to_place = place_at + 8 * k - lanes  # from a lane to the place of its feature
             c = SPACE
-            while m < LANES:
+            while lane < all_lanes:
                 stopped, p, last_stop, few = refilled(text, stopped, fast, stops, p, last_stop, few)
                 stop = int64(word(p))
                 c = byte(text + stop)
                 if stop > i:
-                    lane = lanes + 8 * m
                     put_name(text, i, stop, seed, fresh, lane)
-                    place[uint64(k + m)] = i
-                    m += 1
+                    put_word(lane + to_place, uint64(i))
                     if c == COLON:
                         p += 8
                         value_at = stop + 1
@@ -291,21 +300,23 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                         longest = max(longest, stop - value_at)
                     else:
                         put_no_value(lane)
+                    lane += 8
                 elif c == BAR:
                     p += 8
                     stop = int64(word(p))
-                    if is_seen(text, i, stop, j, likely):
-                        seed, g = word(likely + SEEN_SEED), int64(word(likely + SEEN_GROUP))
-                        is_special = word(likely + SEEN_SPECIAL)
-                    else:
+                    if unlikely(not is_seen(text, i, stop, j, likely)):
                         is_fine, p, stop, seed, g, is_special = remembered_header(
                             text, i, p, j, known, likely, ignored, crossed
                         )
                         if not is_fine:
                             break
+                    else:
+                        seed, g = word(likely + SEEN_SEED), int64(word(likely + SEEN_GROUP))
+                        is_special = word(likely + SEEN_SPECIAL)
                     c = byte(text + stop)
                     fresh = fresh_state(seed)
                     special |= is_special
+                    m = (lane - lanes) >> 3
                     first[uint64(s)], bar[uint64(s)], group[uint64(s)] = k + m, i, g
                     s += 1
                     j += 1
@@ -325,16 +336,28 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                     break
                 p += 8
                 at = stop + 1
-            is_odd = _put_features(lanes, m, longest, key_at + 8 * k, x_at + 4 * k)
-            for t in range(max(s_first - 1, s_before), s if special != 0 else 0):
+            m = (lane - lanes) >> 3
+            # All are of the namespace without a name: most likely their names are integers.
+            is_default = seed == DEFAULT_SEED and len(ignored) == 0
+            is_default &= s == s_first or (s == s_first + 1 and first[s_first] == k)
+            flags = _put_features(
+                *(text, lanes, m, longest, is_default),
+                *(place_at + 8 * k, key_at + 8 * k, x_at + 4 * k),
+            )
+            is_odd = flags & ODD != 0
+            n_special = s if special != 0 and flags & NUMBERED == 0 else 0
+            for t in range(max(s_first - 1, s_before), n_special):
                 f, last = max(first[t], k), first[t + 1] if t + 1 < s else k + m
                 if f < last:
                     own_seed, own_scale = own_header(text, bar[t], place[f], known, ignored)
-                    is_odd |= apply_namespace(
-                        *(text, own_seed, own_scale, place_at + 8 * f, lanes + 8 * (f - k)),
-                        *(key_at + 8 * f, x_at + 4 * f, last - f),
-                    )
-            if is_odd:
+                    if own_scale != NO_SCALE:
+                        is_odd |= multiply(own_scale, last - f, x_at + 4 * f)
+                    if own_seed == DEFAULT_SEED:
+                        replace_integers(
+                            *(text, lanes + 8 * (f - k), last - f),
+                            *(place_at + 8 * f, key_at + 8 * f),
+                        )
+            if unlikely(is_odd):
                 k, is_fine = _sift(
                     *(text, known, ignored, first, bar, place, key, x),
                     *(lanes, k, k + m, s_first, s),
@@ -343,7 +366,7 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                 going &= plain
             else:
                 k += m
-        if what == FINE and not plain:
+        if unlikely(what == FINE and not plain):
             k, s = start[n], s_before
             if end < 0:
                 end = content_end(text, begin, end_of_text)
@@ -353,13 +376,13 @@ def read(  # noqa: C901, PLR0912, PLR0915 - one walk over the lines
                 what, i, stop, k, s = _read_slow(
                     text, first_bar, end, known, ignored, crossed, rows, k, s
                 )
-        if end >= 0:
+        if unlikely(end >= 0):
             at = line_end(text, end, end_of_text) + 1
             if at > stopped:
                 stopped, p, last_stop, few = at, stops, stops, stops
             while p < last_stop and int64(word(p)) < at:
                 p += 8
-        if what == FINE and len(crossings) > 0:
+        if unlikely(what == FINE and len(crossings) > 0):
             what, k, row = _multiply(crossed, crossings, rows, members, k, s_before, s, row)
             if what != FINE:
                 i, stop = begin, begin

@@ -16,12 +16,12 @@ from dwindle._base.errors import SettingError
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.formats.interactions import MOST_PRODUCTS, Crowded
-from dwindle.data.formats.vw import simd
 from dwindle.data.formats.vw.errors import BLANK, why
 from dwindle.data.formats.vw.kernel import Members, Output, read
 from dwindle.data.formats.vw.names import VWNames, VWTags
 from dwindle.data.formats.vw.namespaces import MOST_SEEN, SEEN_SIZE, Plan
 from dwindle.data.text.errors import listed, room_for, unsure_numbers
+from dwindle.data.text.lanes import LANES, SIZE
 from dwindle.data.text.numbers import known_numbers
 from dwindle.data.text.scan import ROOM_FOR_STOPS, UNSURE, opened
 from dwindle.features.batch import Batch
@@ -55,7 +55,7 @@ def parse(
     n_products = size.separators if interactions else 0  # a guess
     known = known_numbers({})
     faults = room_for(size.lines)
-    lanes = np.zeros(simd.SIZE // 8, np.uint64)
+    lanes = np.zeros(SIZE // 8, np.uint64)
     stops = np.empty(ROOM_FOR_STOPS // 8, np.int64)
     seen = np.zeros(MOST_SEEN * SEEN_SIZE // 8, np.int64)
     rows = _room_for(block.memory, size.lines, size.separators, size.bars, n_products)
@@ -120,7 +120,7 @@ def _room_for(
     memory: Memory, n_lines: int, n_features: int, n_sections: int, n_products: int
 ) -> Output:
     """Allocate arrays for at most so many; pages that are never touched cost no memory."""
-    n = n_features + n_products + simd.LANES
+    n = n_features + n_products + LANES
     return Output(
         start=memory.empty(n_lines + 1, np.int64),
         label=memory.empty(n_lines, np.float32),
