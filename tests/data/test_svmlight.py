@@ -76,6 +76,32 @@ def test_the_kernel_reads_what_the_reference_reads(data, line):
     check(data, line)
 
 
+tokens = [
+    "3:0.5",
+    "7",
+    "#c 1:2",
+    "x",
+    "4:1e-5",
+    "5:",
+    "",
+    "\t",
+    "qid:1",
+    "+1",
+    "9:0",
+    "1:2#",
+    "\r",
+    "|",
+]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([*tokens, "9" * 11 + ":1.5e-07"]), max_size=12), min_size=1)
+)
+@example([["7"], ["#c"], ["1:2", "#c 1:2"], ["x", "1:1"]])
+def test_tokens_that_are_no_features_end_a_line_or_make_it_bad(rows):
+    check("".join(f"1 {' '.join(row)}\n" for row in rows).encode())
+
+
 MALFORMED = {
     "1:2 3:4": "expected a target first, got '1:2': write a number before it",
     "1,3 1:1": "multi-label targets are not supported: got '1,3', write one number",

@@ -286,6 +286,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 - one walk: only a kernel may write
                 if stop > i:
                     value_at = stop + 1
                     if unlikely(c != COLON):
+                        c = COLON  # whatever follows, it is no feature
                         break
                     put_index(text, i, stop, lane)
                     put_word(lane + SIZE, uint64(i))

@@ -37,6 +37,7 @@ _HALF, _LAST_BITS, _DOUBT = uint64(1 << 28), uint64((1 << 29) - 1), uint64(16)
 @inlined
 def number_of_word(w: Any, n: Any) -> Any:
     """Read the first n bytes of ``w``: up to eight digits, perhaps a dot and a minus."""
+    fits = n <= uint64(8)
     negative = w & _BYTE == uint64(MINUS)
     w = w >> _ONE if negative else w
     n -= uint64(negative)
@@ -47,12 +48,14 @@ def number_of_word(w: Any, n: Any) -> Any:
     dot = _UNIT if dot == uint64(0) else dot
     value = float64(int64(eight_digits(w))) / float64(int64(eight_digits(dot)))
     single = float32(-value if negative else value)
-    return single if are_digits(w) and n - uint64(1) < uint64(8) else float32(math.nan)
+    fine = are_digits(w) & (n - uint64(1) < uint64(8)) & fits
+    return single if fine else float32(math.nan)
 
 
 @inlined
 def number_of_words(low: Any, high: Any, n: Any) -> Any:
     """Read the first n bytes of two words: up to 15 digits, perhaps a dot and a minus."""
+    fits = n <= uint64(16)
     negative = low & _BYTE == uint64(MINUS)
     low = (low >> _ONE) | (high << _TO_TOP) if negative else low
     high = high >> _ONE if negative else high
@@ -74,7 +77,7 @@ def number_of_words(low: Any, high: Any, n: Any) -> Any:
     digits = eight_digits(low) * uint64(10**8) + eight_digits(high)
     value = float64(int64(digits)) / float64(int64(ten_to))
     single = float32(-value if negative else value)
-    fine = are_digits(low) & are_digits(high) & (m - uint64(1) < uint64(15)) & (n <= uint64(16))
+    fine = are_digits(low) & are_digits(high) & (m - uint64(1) < uint64(15)) & fits
     return single if fine else float32(math.nan)
 
 
@@ -112,8 +115,9 @@ def has_exponent(low: Any, high: Any, n: Any) -> bool:
 @inlined
 def normalised_number(low: Any, middle: Any, high: Any, n: Any) -> Any:
     """Read the first n bytes of three words: a digit, a dot, and more digits."""
+    fits = n <= uint64(24)
     negative, low, middle, high, n = _unsigned(low, middle, high, n)
-    fine = (n - uint64(3) < uint64(22)) & ((low >> _ONE) & _BYTE == uint64(_DOT))
+    fine = fits & (n > uint64(2)) & ((low >> _ONE) & _BYTE == uint64(_DOT))
     low = (low & ~uint64(0xFFFF)) | ((low & _BYTE) << _ONE)  # instead of the dot, a 0 before all
     low, middle, high = _right_aligned(low, middle, high, n)
     size, power = _exponent(high)
@@ -125,6 +129,7 @@ def normalised_number(low: Any, middle: Any, high: Any, n: Any) -> Any:
 @inlined
 def any_number(low: Any, middle: Any, high: Any, n: Any) -> Any:
     """Read the first n bytes of three words: digits, perhaps a dot among them."""
+    fits = n <= uint64(24)
     negative, low, middle, high, n = _unsigned(low, middle, high, n)
     low, middle, high = _right_aligned(low, middle, high, n)
     size, power = _exponent(high)
@@ -140,7 +145,7 @@ def any_number(low: Any, middle: Any, high: Any, n: Any) -> Any:
     places = (in_high if third else in_middle if second else in_low) * _PLACES >> _TO_TOP
     places += uint64(8) if second else uint64(16) if first else uint64(0)
     n_digits = n - size - uint64(first | second | third)
-    fine = (n <= uint64(24)) & (n_digits - uint64(1) < uint64(24))
+    fine = fits & (n_digits - uint64(1) < uint64(24))
     return _scaled(low, middle, high, power - int64(places), negative, fine)
 
 
