@@ -182,11 +182,13 @@ def test_a_second_process_compiles_nothing_and_features_are_not_reference_counte
             data = np.frombuffer(raw, np.uint8)
             vw.parse(Block(data, "data"), interactions=(("f", "f"),))
             svmlight.parse(Block(data, "data"))
-        kernels = [kernel.of() for kernel in (scan._counts, vw.read, svmlight._read)]
-        assert all(len(kernel.signatures) == 1 for kernel in kernels)
-        print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
-        if sys.argv[1:]:
+        if not sys.argv[1:]:
+            assert "numba" not in sys.modules  # so there is nothing that could compile
+        else:
+            kernels = [kernel.of() for kernel in (scan._counts, vw.read, svmlight._read)]
+            assert all(len(kernel.signatures) == 1 for kernel in kernels)
             for kernel in kernels:
+                assert sum(kernel.stats.cache_misses.values()) == 1
                 for ir in kernel.inspect_llvm().values():
                     for body in re.split("^define ", ir, flags=re.MULTILINE)[1:]:
                         if "feature" in body.partition("(")[0] or "number" in body.partition("(")[0]:
@@ -202,7 +204,6 @@ def test_a_second_process_compiles_nothing_and_features_are_not_reference_counte
             env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         )
         assert done.returncode == 0, done.stderr[-2000:]
-        return done.stdout
 
-    assert run("inspect") == "3\n"
-    assert run() == "0\n"
+    run("inspect")
+    run()
