@@ -24,8 +24,8 @@ from nbconvert.preprocessors import ExecutePreprocessor
 from PIL import Image
 
 from dwindle import TrainSettings, train
+from dwindle._base.pages.document import asset
 from dwindle.data.options import ReadOptions
-from dwindle.pages.document import asset
 from dwindle.reporting.record import Recorder
 from dwindle.reporting.report import report, run_report
 

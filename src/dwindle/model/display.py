@@ -12,6 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dwindle._base.pages.charts import Axis, Chart, Guide, Series, figure_of
+from dwindle._base.pages.document import fragment
+from dwindle._base.pages.html import Markup, stranger, tag
+from dwindle._base.pages.numbers import figure
+from dwindle._base.pages.tables import charts, pairs, table, tiles
+from dwindle._base.pages.weights import Share, Weight, namespaces_table, weights_table
 from dwindle._base.text import counted
 from dwindle.engine.lane_scores import Lane
 from dwindle.engine.lanes import LaneLearner
@@ -21,12 +27,6 @@ from dwindle.model.classes import ClassModels
 from dwindle.model.describe import checked_curve, frontiers_of, judged_by, settings_of
 from dwindle.model.model import Model
 from dwindle.model.path import Path
-from dwindle.pages.charts import Axis, Chart, Guide, Series, figure_of
-from dwindle.pages.document import fragment
-from dwindle.pages.html import Markup, stranger, tag
-from dwindle.pages.numbers import figure
-from dwindle.pages.tables import charts, pairs, table, tiles
-from dwindle.pages.weights import Share, Weight, namespaces_table, weights_table
 
 Models = Model | ClassModels
 IN_NOTEBOOKS = 100  # weights

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from dwindle.pages.html import tag
+from dwindle._base.pages.html import tag
 
 PATIENCE = 0.5  # seconds before a bar is shown: most fits are over by then
 PAUSE = 0.2  # between updates

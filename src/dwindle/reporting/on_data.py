@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.pages.charts import Axis, Chart, Guide, Series
+from dwindle._base.pages.html import Markup, join, stranger, tag
+from dwindle._base.pages.numbers import compact, figure, signed
+from dwindle._base.pages.tables import bar, exactly, pairs, table
 from dwindle._base.text import counted
-from dwindle.pages.charts import Axis, Chart, Guide, Series
-from dwindle.pages.html import Markup, join, stranger, tag
-from dwindle.pages.numbers import compact, figure, signed
-from dwindle.pages.tables import bar, exactly, pairs, table
 from dwindle.runs.diagnosis import Diagnosis, calibration, histogram, precision_recall, roc
 from dwindle.runs.metrics import METRICS, Predicted
 from dwindle.runs.mistakes import Mistake

@@ -7,6 +7,11 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from dwindle._base.files import replacing
+from dwindle._base.pages.charts import Axis, Chart, Series, figure_of
+from dwindle._base.pages.document import Contents, document
+from dwindle._base.pages.html import Markup, tag
+from dwindle._base.pages.numbers import figure
+from dwindle._base.pages.tables import charts, exactly, pairs, section, tiles
 from dwindle._base.text import counted
 from dwindle.data.options import ReadOptions
 from dwindle.model.classes import ClassModels
@@ -21,11 +26,6 @@ from dwindle.model.display import (
 from dwindle.model.loading import load_saved, picked
 from dwindle.model.model import Model
 from dwindle.model.path import Path
-from dwindle.pages.charts import Axis, Chart, Series, figure_of
-from dwindle.pages.document import Contents, document
-from dwindle.pages.html import Markup, tag
-from dwindle.pages.numbers import figure
-from dwindle.pages.tables import charts, exactly, pairs, section, tiles
 from dwindle.reporting.on_data import cards, curves, figures_list, of_classes
 from dwindle.reporting.record import Recorder
 from dwindle.runs.diagnosis import Diagnosis, diagnose

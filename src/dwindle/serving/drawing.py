@@ -1,15 +1,15 @@
-"""The parts of the live page, drawn by `dwindle.pages` as those of a report are."""
+"""The parts of the live page, drawn by `dwindle._base.pages` as those of a report are."""
 
 import math
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from dwindle._base.pages.charts import Axis, Chart, Guide, Series, figure_of
+from dwindle._base.pages.html import Markup, join, tag
+from dwindle._base.pages.numbers import compact, figure
+from dwindle._base.pages.tables import charts, section, tiles
+from dwindle._base.pages.weights import Weight, weights_table
 from dwindle.engine.lane_scores import Lane
-from dwindle.pages.charts import Axis, Chart, Guide, Series, figure_of
-from dwindle.pages.html import Markup, join, tag
-from dwindle.pages.numbers import compact, figure
-from dwindle.pages.tables import charts, section, tiles
-from dwindle.pages.weights import Weight, weights_table
 from dwindle.serving.drift import drift_of
 
 nan = math.nan

@@ -1,7 +1,7 @@
 """The live page: figures of a run that goes on, as parts of a page that replace each other.
 
 The thread that learns leaves a point of figures now and then; whoever watches is sent the parts
-again, drawn by `dwindle.pages` as in a report. Nothing is drawn while nobody watches.
+again, drawn by `dwindle._base.pages` as in a report. Nothing is drawn while nobody watches.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import orjson
 
+from dwindle._base.pages.html import Markup
+from dwindle._base.pages.weights import Weight
 from dwindle.data.formats.block import spelled_label
 from dwindle.engine.lane_scores import Lane
 from dwindle.engine.lanes import LaneLearner
@@ -21,8 +23,6 @@ from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.names import split
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import Model, heaviest_first
-from dwindle.pages.html import Markup
-from dwindle.pages.weights import Weight
 from dwindle.runs.checkpoint import Reached
 from dwindle.serving.drawing import Moment, Point, nan, parts_of
 from dwindle.serving.figures import Latency

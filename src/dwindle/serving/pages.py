@@ -4,9 +4,9 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from dwindle.pages.document import Contents, document
-from dwindle.pages.html import Markup, tag
-from dwindle.pages.tables import section, table
+from dwindle._base.pages.document import Contents, document
+from dwindle._base.pages.html import Markup, tag
+from dwindle._base.pages.tables import section, table
 from dwindle.serving.drawing import page_parts
 from dwindle.serving.openapi import SAMPLES, rows
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwindle.pages.charts import (
+from dwindle._base.pages.charts import (
     BOTTOM,
     HEIGHT,
     LEFT,
@@ -21,7 +21,7 @@ from dwindle.pages.charts import (
     Series,
     figure_of,
 )
-from dwindle.pages.numbers import log_ticks, ticks
+from dwindle._base.pages.numbers import log_ticks, ticks
 
 numbers = st.floats(-1e12, 1e12, allow_nan=False) | st.just(math.nan)
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dwindle.pages.html import Markup, join, tag
-from dwindle.pages.numbers import compact, figure, log_ticks, ticks
-from dwindle.pages.tables import table
+from dwindle._base.pages.html import Markup, join, tag
+from dwindle._base.pages.numbers import compact, figure, log_ticks, ticks
+from dwindle._base.pages.tables import table
 
 WIDTH, HEIGHT = 460, 270
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 28, 42  # margins around the plot

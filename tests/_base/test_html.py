@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwindle.pages.charts import Axis, Chart, Guide, Series, figure_of
-from dwindle.pages.document import document, fragment
-from dwindle.pages.html import Markup, join, stranger, tag
-from dwindle.pages.tables import pairs, section, table, tiles
-from dwindle.pages.weights import Share, Weight, namespaces_table, weights_table
+from dwindle._base.pages.charts import Axis, Chart, Guide, Series, figure_of
+from dwindle._base.pages.document import document, fragment
+from dwindle._base.pages.html import Markup, join, stranger, tag
+from dwindle._base.pages.tables import pairs, section, table, tiles
+from dwindle._base.pages.weights import Share, Weight, namespaces_table, weights_table
 from helpers.html import read
 
 HOSTILE = [

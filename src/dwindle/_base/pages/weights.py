@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dwindle._base.pages.html import Markup, stranger, tag
+from dwindle._base.pages.numbers import figure, signed
+from dwindle._base.pages.tables import bar, searched, table
 from dwindle._base.text import counted
-from dwindle.pages.html import Markup, stranger, tag
-from dwindle.pages.numbers import figure, signed
-from dwindle.pages.tables import bar, searched, table
 
 DEFAULT = "(default)"  # the namespace without a name
 MENU = 200  # namespaces that a menu may have

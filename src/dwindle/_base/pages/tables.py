@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dwindle.pages.html import Markup, join, tag
+from dwindle._base.pages.html import Markup, join, tag
 
 
 def table(

@@ -7,13 +7,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from dwindle.pages.html import Markup, tag
+from dwindle._base.pages.html import Markup, tag
 
 
 @cache
 def asset(name: str) -> Markup:
     """Read a file of the folder ``assets``; it is ours, and markup."""
-    return Markup((files("dwindle.pages") / "assets" / name).read_text("utf-8"))
+    return Markup((files("dwindle._base.pages") / "assets" / name).read_text("utf-8"))
 
 
 class Contents(NamedTuple):
