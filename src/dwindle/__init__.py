@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from dwindle.estimators.loading import load
     from dwindle.estimators.regressor import TruncatedGradientRegressor
     from dwindle.features.batch import Batch
+    from dwindle.model.export.pipeline import to_sklearn
+    from dwindle.model.export.targets import export
+    from dwindle.model.export.vw_import import import_vw
     from dwindle.model.merge import merge
     from dwindle.model.model import Model
     from dwindle.model.path import Path

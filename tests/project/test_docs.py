@@ -1,5 +1,6 @@
 """The documents say what is so."""
 
+import ast
 import doctest
 import inspect
 import re
@@ -93,6 +94,12 @@ def test_every_link_to_a_file_leads_somewhere(page):
     text = (ROOT / page).read_text()
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_type_checkers_and_the_api_page_find_every_public_name():
+    lines = ast.walk(ast.parse(Path(dwindle.__file__).read_text()))
+    imports = (line.names for line in lines if isinstance(line, ast.ImportFrom))
+    assert set(dwindle.__all__) <= {each.name for names in imports for each in names}
 
 
 def test_every_public_name_can_be_imported_and_has_a_docstring():
