@@ -2,6 +2,8 @@
 
 import io
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -122,6 +124,23 @@ def test_a_column_that_never_had_a_value_is_left_out_by_the_model():
     assert kinds.schema().kind("b") is Kind.DROP
     later = ColumnKinds(remembered=kinds.schema())
     assert later.features(["a", "b", "c"], "g", {}) == ["a"]
+
+
+def test_columns_are_told_while_others_are_met():
+    kinds, every = ColumnKinds(), [f"c{i}" for i in range(3000)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            meeting = thread.submit(
+                lambda: [kinds.features(every[i : i + 3], "body", ()) for i in range(0, 3000, 3)]
+            )
+            while not meeting.done():
+                kinds.schema()
+            meeting.result()
+    finally:
+        sys.setswitchinterval(before)
+    assert [column.name for column in kinds.schema()] == every
 
 
 def test_schemas_of_parts_are_united_unless_a_column_is_of_two_kinds():

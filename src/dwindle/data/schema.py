@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from threading import Lock
+from threading import RLock
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -162,7 +162,7 @@ class ColumnKinds:
         self._tables: dict[str, None] = {}  # names of columns, of all tables so far
         self._sources: set[str] = set()  # of these tables
         self.unseen = frozenset(names)
-        self._lock = Lock()
+        self._lock = RLock()
 
     def go_on(self, known: Schema) -> None:
         """Go on with the columns that were met before; others may still be met."""
@@ -254,25 +254,28 @@ class ColumnKinds:
 
     def _meet(self, columns: Sequence[str], source: str, roles: Sequence[str]) -> None:
         """Take notice of the columns of a table to learn from."""
-        if not self._tables:
-            self._check_said(columns, source, roles)
-        elif source not in self._sources:  # else another pass, or more members of its objects
-            dropped = {column.name for column in self._found.values() if column.kind is Kind.DROP}
-            there = {*columns, *dropped}
-            missing = [name for name in self._tables if name not in there]
-            new = [name for name in columns if name not in self._tables]
-            if missing:
-                self.note(f"{source}: lacks {listed(missing)}, which files before it have")
-            if new:
-                self.note(f"{source}: has {listed(new)}, which files before it lack")
-        self._sources.add(source)
-        for name in columns:
-            self._tables[name] = None
-            said = self.said(name)
-            if said is not None:
-                self.decide(name, said, TOLD)
-            elif name not in self._found:
-                self._undecided[name] = None
+        with self._lock:
+            if not self._tables:
+                self._check_said(columns, source, roles)
+            elif source not in self._sources:  # else another pass, or more members of its objects
+                dropped = {
+                    column.name for column in self._found.values() if column.kind is Kind.DROP
+                }
+                there = {*columns, *dropped}
+                missing = [name for name in self._tables if name not in there]
+                new = [name for name in columns if name not in self._tables]
+                if missing:
+                    self.note(f"{source}: lacks {listed(missing)}, which files before it have")
+                if new:
+                    self.note(f"{source}: has {listed(new)}, which files before it lack")
+            self._sources.add(source)
+            for name in columns:
+                self._tables[name] = None
+                said = self.said(name)
+                if said is not None:
+                    self.decide(name, said, TOLD)
+                elif name not in self._found:
+                    self._undecided[name] = None
 
     def _compare(self, columns: Sequence[str], source: str, schema: Schema) -> None:
         """Tell which of the model's columns a table lacks, and which of its own are not read."""
