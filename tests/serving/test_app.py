@@ -309,6 +309,52 @@ def test_weights_that_diverge_end_learning_and_the_folder_says_so_again(tmp_path
         assert ask(served, "GET", "/healthz").json["status"] == "failed"
 
 
+def test_whatever_goes_wrong_with_learning_is_told_and_not_waited_for(tmp_path, monkeypatch):
+    with closing(learning(tmp_path)) as served:
+        online = served.state.service.online
+        monkeypatch.setattr(online, "learn", lambda _batch: 1 / 0)
+        reply = post(served, "/learn", VW, "vw")
+        assert (reply.status, "ZeroDivisionError" in reply.json["error"]) == (503, True)
+        assert ask(served, "GET", "/healthz").status == 503
+    with closing(learning(tmp_path)) as served:  # it was logged before
+        assert ask(served, "GET", "/healthz").json["examples"] == 15
+
+
+def test_a_segment_that_cannot_be_begun_ends_learning_and_loses_nothing(tmp_path, monkeypatch):
+    with closing(learning(tmp_path, snapshot_bytes=1)) as served:
+
+        def full(_number):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(served.state.service.writer.store, "_segment", full)
+        assert post(served, "/learn", VW, "vw").json["learned"] == 15
+        assert "No space left" in post(served, "/learn", VW, "vw").json["error"]
+        assert ask(served, "GET", "/healthz").status == 503
+        assert post(served, "/predict", VW, "vw").status == 200
+    with closing(learning(tmp_path)) as served:
+        assert ask(served, "GET", "/healthz").json["examples"] == 15
+
+
+def test_labels_that_do_not_go_with_the_weights_of_classes_are_refused(tmp_path):
+    settings = TrainSettings(**HOW, class_weight={"a": 2.0})
+    strange, right = ([{"label": x, "features": {"f": 1}} for x in pair] for pair in ("xy", "ab"))
+    with closing(app(learn=str(tmp_path), settings=settings)) as served:
+        reply = post(served, "/learn", strange)
+        assert (reply.status, "class_weight names 'a'" in reply.body.decode()) == (422, True)
+        assert post(served, "/learn", right).json["learned"] == 2
+
+
+def test_what_nobody_waits_for_any_more_is_not_learned(tmp_path):
+    with closing(learning(tmp_path, limits=Limits(seconds=0.05), durability="none")) as served:
+        writer = served.state.service.writer
+        with writer._wake:  # the writer takes nothing meanwhile
+            reply = post(served, "/learn", VW, "vw")
+            assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+            assert writer.waiting == 15
+        served.state.service.close()
+        assert (writer.online.examples, writer.waiting) == (0, 0)
+
+
 # Limits
 
 

@@ -38,10 +38,14 @@ class Log:
         if durability == NONE:
             return
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        self._write(_FIRST.pack(MAGIC, number))
-        if durability == FSYNC:
-            os.fsync(self._file)
-            sync_folder(path.parent)
+        try:
+            self._write(_FIRST.pack(MAGIC, number))
+            if durability == FSYNC:
+                os.fsync(self._file)
+                sync_folder(path.parent)
+        except OSError:
+            self.close()
+            raise
 
     @classmethod
     def going_on(cls, path: Path, number: int, found: "Records", durability: str) -> "Log":

@@ -117,7 +117,12 @@ class Online(checkpoint.Reached):
     def _loss_for(self, parsed: Parsed) -> Any:
         if self.learner is not None:
             return self.learner.loss
-        loss = self.labels.decide(parsed, self.settings.ingredients().loss, self._note)
+        before = self.labels.target
+        try:
+            loss = self.labels.decide(parsed, self.settings.ingredients().loss, self._note)
+        except SettingError as error:  # these labels do not go with the settings; others may
+            self.labels.target = before
+            raise DataError(str(error)) from None
         self._begun(make_learners(self.settings, loss, len(self.labels.target)))
         return loss
 

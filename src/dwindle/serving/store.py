@@ -163,8 +163,9 @@ class Store:
         """Begin a new segment; return its number, which is that of the snapshot to write now."""
         assert self.log is not None
         number = self.log.number + 1
+        after = self._segment(number)  # should there be no room, the log is as it was
         self.log.close()
-        self.log = self._segment(number)
+        self.log = after
         return number
 
     def keep(self, number: int, write: Callable[[Path], object]) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from dwindle._base.errors import DataError, DivergedError
@@ -158,11 +159,13 @@ class Writer:
             self._wake.notify()
         if self._thread.is_alive():
             self._thread.join()
-        if not self._kept and self.failed is None:
-            self.snapshot()
-        self._keeper.wait()
-        self._keeper.close()
-        self.store.close()
+        try:
+            if not self._kept:
+                self._snapshot_or_fail()
+            self._keeper.wait()
+        finally:
+            self._keeper.close()
+            self.store.close()
 
     # In the thread
 
@@ -191,8 +194,8 @@ class Writer:
             if group:
                 self._answer(self._commit(group))
                 assert self.store.log is not None
-                if self.store.log.size > self._snapshot_bytes and self.failed is None:
-                    self.snapshot()
+                if self.store.log.size > self._snapshot_bytes:
+                    self._snapshot_or_fail()
             if job is not None:
                 self._answer([(job.reply, _done(job.do))])
             try:
@@ -201,20 +204,25 @@ class Writer:
                 self._note(f"the live page has no news: {error!r}")
 
     def _taken(self) -> tuple[list[Lesson], Job | None]:
-        """Take the next group off the queue, or what is to be done before it."""
+        """Take the next group off the queue, or what is to be done before it.
+
+        Who waits no more was told to ask again, so that learning it now would learn it twice.
+        """
         group: list[Lesson] = []
         n = 0
         while self._queue:
             first = self._queue[0]
             if isinstance(first, Job):
                 return group, None if group else self._queue.popleft()  # type: ignore[return-value]
-            n += first.parsed.batch.n_examples
-            if group and n > GROUP:
+            more = first.parsed.batch.n_examples
+            if group and n + more > GROUP:
                 break
             self._queue.popleft()
-            group.append(first)
-            self._examples -= first.parsed.batch.n_examples
+            self._examples -= more
             self._bytes -= first.size
+            if not first.reply.future.done():
+                group.append(first)
+                n += more
         return group, None
 
     def _commit(self, group: list[Lesson]) -> list[Outcome]:
@@ -222,17 +230,14 @@ class Writer:
         begin = time.perf_counter()
         outcomes: list[Outcome] = []
         taken: list[tuple[Lesson, Admitted]] = []
-        for lesson in group:
-            try:
-                taken.append((lesson, self.online.admitted(lesson.parsed)))
-            except DataError as error:
-                n = lesson.parsed.batch.n_examples
-                refused = dict.fromkeys(range(n), error.what)
-                outcomes.append((lesson.reply, Learned(self.online.examples, None, [], refused)))
         try:
-            outcomes += self._learned(taken)
-        except (OSError, DivergedError) as error:
+            if self.failed is None:  # else these waited when it did
+                for lesson in group:
+                    self._admit(lesson, taken, outcomes)
+                outcomes += self._learned(taken)
+        except Exception as error:  # noqa: BLE001  (whatever it is, who waits must be told)
             self._fail(error)
+        if self.failed is not None:
             told = FailedError(self.failed)
             answered = {id(reply) for reply, _ in outcomes}
             return outcomes + [(e.reply, told) for e in group if id(e.reply) not in answered]
@@ -240,6 +245,15 @@ class Writer:
         n = sum(len(a.rows) for _, a in taken)
         self._rate = 0.9 * self._rate + 0.1 * n / max(seconds, 1e-6)
         return outcomes
+
+    def _admit(
+        self, lesson: Lesson, taken: list[tuple[Lesson, Admitted]], outcomes: list[Outcome]
+    ) -> None:
+        try:
+            taken.append((lesson, self.online.admitted(lesson.parsed)))
+        except DataError as error:
+            refused = dict.fromkeys(range(lesson.parsed.batch.n_examples), error.what)
+            outcomes.append((lesson.reply, Learned(self.online.examples, None, [], refused)))
 
     def _learned(self, taken: list[tuple[Lesson, Admitted]]) -> list[Outcome]:
         online = self.online
@@ -280,23 +294,30 @@ class Writer:
         self._kept = True
         self._keeper.do(self._keep, number, contents)
 
+    def _snapshot_or_fail(self) -> None:
+        try:
+            if self.failed is None:
+                self.snapshot()
+        except Exception as error:  # noqa: BLE001  (as in a commit)
+            self._fail(error)
+
     def _keep(self, number: int, contents: Any) -> None:
         begin = time.perf_counter()
         try:
             self.store.keep(number, lambda path: write_checkpoint(path, contents))
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001  (what it holds is in the log as well)
             self._note(f"no snapshot: {error}: the log is kept, and grows")
         else:
             self.figures.kept(time.perf_counter() - begin)
 
     def _fail(self, error: Exception) -> None:
-        """Learn no more: the log cannot be written, or the weights diverged."""
-        advice = (
-            "lower --learning-rate and begin a new folder"
-            if isinstance(error, DivergedError)
-            else "make room, then start the server again"
-        )
-        self.failed = f"{error}: nothing more is learned: {advice}"
+        """Learn no more: the log cannot be written, the weights diverged, or a bug was met."""
+        what, advice = str(error), "make room, then start the server again"
+        if isinstance(error, DivergedError):
+            advice = "lower --learning-rate and begin a new folder"
+        elif not isinstance(error, OSError):
+            what, advice = repr(error), "start the server again: it goes on from its log"
+        self.failed = f"{what}: nothing more is learned: {advice}"
         self._note(self.failed)
 
     @property
@@ -312,7 +333,7 @@ class Writer:
         for reply, outcome in outcomes:
             by_loop[reply.loop].append((reply, outcome))
         for loop, some in by_loop.items():
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(_deliver, some)
 
 
