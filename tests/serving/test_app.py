@@ -5,6 +5,7 @@ import errno
 import math
 
 import numpy as np
+import orjson
 import pyarrow as pa
 import pytest
 
@@ -377,6 +378,36 @@ def test_what_is_too_large_is_refused(tmp_path):
         assert post(served, "/learn", VW[:100], "vw", gzip).status == 415
         assert ask(served, "GET", "/learn").status == 405
         assert ask(served, "GET", "/../settings.json").status == 404
+
+
+@pytest.mark.parametrize("kind", ["vw", "lines"])
+def test_too_many_products_are_told_to_come_in_several_requests(tmp_path, kind):
+    names = [f"f{i}" for i in range(1600)]
+    line = b"1 |f " + " ".join(names).encode()
+    if kind == "lines":
+        line = orjson.dumps({"label": 1, "features": {"f": dict.fromkeys(names, 1)}})
+    reading = dwindle.ReadOptions(interactions=(("f", "f"),))
+    settings = TrainSettings(**HOW, reading=reading)
+    with closing(app(learn=str(tmp_path), settings=settings, durability="none")) as served:
+        reply = post(served, "/learn", line + b"\n" + line, kind)
+        assert (reply.status, "several requests" in reply.json["error"]) == (413, True)
+
+
+def test_a_length_that_no_body_has_is_too_large(model):
+    with closing(app(model)) as served:
+        length = [("content-length", "9" * 5000)]
+        assert post(served, "/predict", VW, "vw", length).status == 413
+
+
+def test_a_list_without_examples_is_refused_however_it_is_read(model):
+    reading = dwindle.ReadOptions(columns={"x": "drop"})  # which is for the reader to do
+    told = []
+    for how in (None, reading):
+        with closing(app(model, reading=how)) as served:
+            told.append(post(served, "/predict", b"[]"))
+            headers = {b"host": b"localhost", b"content-type": b"application/json"}
+            told.append(served.state.at_once(headers, b"[]"))
+    assert {(each.status, each.body) for each in told} == {(400, told[0].body)}
 
 
 def test_too_many_waiting_examples_are_told_to_come_again(tmp_path):

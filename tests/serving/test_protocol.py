@@ -1,5 +1,6 @@
 """The short way of predictions answers as the usual one does, and takes only what is plain."""
 
+import asyncio
 import socket
 
 import numpy as np
@@ -7,9 +8,12 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs dwindle[serve]")
 
+import uvicorn
+from uvicorn.server import ServerState
+
 import dwindle
 from dwindle import Batch, Learner
-from dwindle.serving.protocol import BEGIN, plain_request
+from dwindle.serving.protocol import BEGIN, plain_request, with_short_way
 from helpers.serving import running
 
 BODY = b'{"features": {"price": 3.5, "color": "red"}}'
@@ -36,6 +40,9 @@ def test_a_whole_request_is_taken_apart():
         BEGIN + HEADERS + b" folded\r\n\r\n" + BODY,
         BEGIN + HEADERS + b"no colon\r\n\r\n" + BODY,
         BEGIN + HEADERS + b"space before : 1\r\n\r\n" + BODY,
+        BEGIN + HEADERS + b"a: b\x01\r\n\r\n" + BODY,
+        BEGIN + HEADERS + b"a: \x00\r\n\r\n" + BODY,
+        BEGIN + HEADERS.replace(b"Length: ", b"Length: " + b"0" * 5000) + b"\r\n" + BODY,
         BEGIN + HEADERS + b"a: b\nc: d\r\n\r\n" + BODY,
         BEGIN + HEADERS.replace(b"Content-Length: ", b"Content-Length: +") + b"\r\n" + BODY,
         BEGIN + b"Host: x\r\n\r\n",
@@ -58,6 +65,29 @@ def replies(link, n):
             found.append((int(head.split()[1]), rest[:size]))
             text = rest[size:]
     return found
+
+
+def test_an_answer_that_fails_is_told_and_the_connection_goes_on(caplog):
+    config = uvicorn.Config(lambda: None, log_config=None, lifespan="off")
+    config.load()
+    short = with_short_way(lambda _headers, _body: 1 / 0)
+
+    async def told():
+        loop = asyncio.get_running_loop()
+        state = ServerState()
+        server = await loop.create_server(lambda: short(config, state, {}), "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        heads = []
+        for _ in range(2):
+            writer.write(WHOLE)
+            heads.append(await asyncio.wait_for(reader.readuntil(b"Internal Server Error\r\n"), 20))
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\nInternal Server Error"), 20)
+        writer.close()
+        server.close()
+        return heads
+
+    assert all(head.startswith(b"HTTP/1.1 500 ") for head in asyncio.run(told()))
+    assert "ZeroDivisionError" in caplog.text
 
 
 @pytest.mark.slow

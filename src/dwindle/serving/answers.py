@@ -14,6 +14,7 @@ from dwindle.serving.scoring import Answers, Scores
 
 JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
+SIZE_DIGITS = 15  # of a content length, at most: more are not even made a number
 _DUMP = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 _GUARDED = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 

@@ -17,6 +17,7 @@ from dwindle.runs.settings import TrainSettings
 from dwindle.serving.answers import (
     JSON,
     PARQUET,
+    SIZE_DIGITS,
     Answer,
     Asked,
     Refused,
@@ -24,7 +25,7 @@ from dwindle.serving.answers import (
     model_json,
     refused,
 )
-from dwindle.serving.bodies import MediaTypeError
+from dwindle.serving.bodies import CrowdedError, MediaTypeError
 from dwindle.serving.log import FSYNC
 from dwindle.serving.metrics import sheet_of
 from dwindle.serving.online import Limits
@@ -45,6 +46,7 @@ from dwindle.serving.writer import BusyError, FailedError, Learned
 INLINE = 2**16  # bytes of a body that are parsed at once; more on another thread
 STATUS: dict[type[Exception], int] = {  # of what goes wrong with a request
     MediaTypeError: 415,
+    CrowdedError: 413,
     NothingLearnedError: 409,
     DataError: 422,
     FailedError: 503,
@@ -211,7 +213,7 @@ class _Endpoint:
         if headers.get(b"content-encoding", b"identity") != b"identity":
             raise refused(415, "the body is compressed: send it as it is")
         said = headers.get(b"content-length", b"0")
-        if said.isdigit() and int(said) > most:
+        if said.isdigit() and (len(said) > SIZE_DIGITS or int(said) > most):
             raise refused(413, told)
         parts: list[bytes] = []
         size = 0
@@ -249,7 +251,7 @@ class Endpoints:
         service = self._service
         service.learner  # noqa: B018  (refuses if nothing is learned yet)
         plain = service.bodies.dicts(asked.media_type, asked.body)
-        if plain is not None and len(plain) <= service.limits.examples:
+        if plain and len(plain) <= service.limits.examples:
             alone = len(plain) == 1 and asked.body.lstrip()[:1] == b"{"
             with suppress(DataError):  # it is for the reader to say what is wrong
                 row = service.row_of(plain[0]) if alone else None

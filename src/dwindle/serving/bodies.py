@@ -10,6 +10,7 @@ import orjson
 from dwindle._base.errors import DataError
 from dwindle.data.formats import jsonl
 from dwindle.data.formats.block import BadLine, Block, Parsed
+from dwindle.data.formats.interactions import MOST_PRODUCTS, Crowded
 from dwindle.data.formats.jsonl import Raw
 from dwindle.data.formats.tables.arrow import stream_batches
 from dwindle.data.formats.tables.objects import Fault
@@ -24,6 +25,10 @@ ROLES = ("label", "weight")
 
 class MediaTypeError(Exception):
     """A content type that is not read."""
+
+
+class CrowdedError(Exception):
+    """Examples whose products of features are too many for one request."""
 
 
 class Body(NamedTuple):
@@ -76,7 +81,13 @@ class Bodies:
         if reader is None:
             known = ", ".join(self._readers)
             raise MediaTypeError(f"expected a content type of {known}, got {media_type!r}")
-        return reader(body, labelled)
+        try:
+            return reader(body, labelled)
+        except Crowded as crowded:  # a file is read in parts, but a request is learned as a whole
+            raise CrowdedError(
+                f"{crowded} of features: at most {MOST_PRODUCTS:,} are made of several examples: "
+                "send them in several requests"
+            ) from None
 
     # Formats
 

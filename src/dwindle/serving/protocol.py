@@ -6,13 +6,14 @@ Anything that is the least unusual (another path, a header twice, a body in part
 the last one was answered) goes uvicorn's way, which gives the same answer.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from dwindle.serving.answers import Answer
+from dwindle.serving.answers import SIZE_DIGITS, Answer
 
 BEGIN = b"POST /predict HTTP/1.1\r\n"
 LONGEST = 2**16  # bytes of a request that is answered at once
@@ -20,6 +21,7 @@ UNUSUAL = frozenset(
     {b"transfer-encoding", b"expect", b"upgrade", b"connection", b"content-encoding", b"te"}
 )
 AtOnce = Callable[[Mapping[bytes, bytes], bytes], Answer]
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # not allowed in headers; a tab is
 _STATUS = {each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus}
 
 
@@ -37,11 +39,15 @@ def plain_request(data: bytes) -> tuple[dict[bytes, bytes], bytes] | None:
     for line in data[len(BEGIN) : end].split(b"\r\n"):
         name, colon, value = line.partition(b":")
         name = name.lower()
-        if not colon or not name.replace(b"-", b"").isalnum() or name in headers or b"\n" in line:
+        if not colon or not name.replace(b"-", b"").isalnum() or name in headers:
+            return None
+        if _CONTROL.search(value):
             return None
         headers[name] = value.strip(b" \t")
     size = headers.get(b"content-length", b"")
-    if not size.isdigit() or len(data) != end + 4 + int(size) or not UNUSUAL.isdisjoint(headers):
+    if not size.isdigit() or len(size) > SIZE_DIGITS or not UNUSUAL.isdisjoint(headers):
+        return None
+    if len(data) != end + 4 + int(size):
         return None
     return headers, data[end + 4 :]
 
@@ -68,7 +74,7 @@ class ShortWay(HttpToolsProtocol):
             found = plain_request(data)
             if found is not None:
                 self._unset_keepalive_if_required()
-                answer = type(self).at_once(*found)
+                answer = self._answered(*found)
                 self.transport.write(self._bytes_of(answer))
                 self.server_state.total_requests += 1
                 self.timeout_keep_alive_task = self.loop.call_later(
@@ -76,6 +82,14 @@ class ShortWay(HttpToolsProtocol):
                 )
                 return
         super().data_received(data)
+
+    def _answered(self, headers: Mapping[bytes, bytes], body: bytes) -> Answer:
+        """Answer, and if that fails say so, as uvicorn does."""
+        try:
+            return type(self).at_once(headers, body)
+        except Exception:
+            self.logger.exception("Exception in ASGI application")
+            return Answer(500, b"Internal Server Error", "text/plain; charset=utf-8")
 
     def _is_idle(self) -> bool:
         """Tell whether nothing is under way on this connection, and not too many are open."""
