@@ -3,7 +3,9 @@
 import io
 import os
 import re
+import socket
 import threading
+from base64 import b64encode
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -14,11 +16,13 @@ import pytest
 import dwindle
 from dwindle import DataError, SettingError, TrainSettings
 from dwindle._base import remote
+from dwindle._base.files import check_apart, place_of, unwritable
 from dwindle.data.sources import sources
 from helpers.commands import dwindle as command
 from helpers.compression import COMPRESSED
 
 TEXT = "".join(f"{i % 2} |a x{i % 7} |b y:{i % 5}\n" for i in range(4000))
+BASIC = "Basic " + b64encode(b"me:pass@word").decode()
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -52,6 +56,8 @@ class Ranged(Quiet):
         cls.asked.append(first)
         self.send_response(206 if wanted else 200)
         self.send_header("Content-Length", str(len(content) - first))
+        if wanted:
+            self.send_header("Content-Range", f"bytes {first}-{len(content) - 1}/{len(content)}")
         self.send_header("ETag", cls.tag(content))
         self.end_headers()
         self.wfile.write(content[first : first + cls.most])  # and closes, whatever is left
@@ -71,6 +77,42 @@ class Forgetful(Quiet):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content[: 20_000 * len(type(self).asked)])
+
+
+class Wrong(Forgetful):
+    """A server that answers the first questions for a range with another one, or without saying."""
+
+    said: tuple[str, ...] = ("bytes 0-9/99", "")
+
+    def do_GET(self):
+        if "Range" not in self.headers:
+            super().do_GET()
+            return
+        said = self.said[len(self.asked) % len(self.said)]
+        self.send_response(206)
+        self.send_header("Content-Length", "10")
+        if said:
+            self.send_header("Content-Range", said)
+        self.end_headers()
+        self.wfile.write(b"not these!")
+
+
+class Guarded(Quiet):
+    """A server that wants a user and a password, and refers to another place."""
+
+    def do_GET(self):
+        type(self).asked.append(self.headers.get("Authorization"))
+        if self.path.startswith("/moved/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.replace("/moved", ""))
+            self.end_headers()
+        elif self.headers.get("Authorization") != BASIC:
+            self.send_error(401)
+        else:
+            super().do_GET()
+
+    def do_HEAD(self):
+        self.do_GET()
 
 
 @pytest.fixture
@@ -179,6 +221,79 @@ def test_a_server_without_ranges_is_read_again_up_to_where_it_was_cut(tmp_path, 
     with remote.opened(f"{address}/d.vw") as file:
         assert file.read() == TEXT.encode()
     assert handler.asked[:3] == [None, "bytes=20000-", "bytes=40000-"]
+
+
+def test_a_part_that_was_not_asked_for_is_not_taken_for_the_one_that_was(tmp_path, served):
+    (tmp_path / "d.vw").write_text(TEXT)
+    address, handler = served(Wrong)
+    with remote.opened(f"{address}/d.vw") as file:
+        assert file.read() == TEXT.encode()
+    assert len(handler.asked) > 2
+
+
+def test_user_and_password_are_sent_to_their_server_alone_and_shown_to_nobody(tmp_path, served):
+    (tmp_path / "d.vw").write_text(TEXT)
+    address, handler = served(Guarded)
+    with_user = address.replace("//", "//me:pass%40word@")
+    with remote.opened(f"{with_user}/d.vw") as file:
+        assert file.read() == TEXT.encode()
+    assert remote.size(f"{with_user}/d.vw") == len(TEXT)
+    assert set(handler.asked) == {BASIC}
+    with pytest.raises(DataError, match="access is denied: 401") as denied:
+        remote.opened(f"{with_user}/moved/d.vw")
+    assert handler.asked[-2:] == [BASIC, None]
+    assert str(denied.value).startswith(f"{address}/moved/d.vw: ")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:sesame@127.0.0.1:port/d.vw",
+        "http://me:sesame@127.0.0.1:1/d.vw",
+        "http://me:sesame@127.0.0.1:1/d.parquet?key=sesame",
+        "http://me:sesame@127.0.0.1:1/a b?key=sesame",
+        "http://me:sesame@[/d.vw",
+        "ftp://me:sesame@127.0.0.1:1/d.vw",
+        "gopher://me:sesame@127.0.0.1/d.vw",
+    ],
+)
+def test_what_cannot_be_reached_is_said_in_one_line_without_the_password(tmp_path, url):
+    (tmp_path / "d.vw").write_text(TEXT)
+    for words in (
+        ("train", url, "-m", tmp_path / "m"),
+        ("train", tmp_path / "d.vw", "-m", url),
+        ("inspect", url),
+    ):
+        done = command(*words, check=False, text=True)
+        assert done.returncode in {1, 2}
+        assert f": {remote.shown(url)}: " in done.stderr.splitlines()[-1], done.stderr
+        assert "sesame" not in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_an_answer_that_is_not_http_is_said_in_one_line():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            there, _ = server.accept()
+            with there:
+                there.recv(2**16)
+                there.sendall(b"what?\r\n\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/d.vw"
+        with pytest.raises(DataError, match=f"^{re.escape(url)}: cannot be read: what"):
+            remote.opened(url)
+
+
+def test_messages_about_files_name_urls_without_the_password():
+    url = "ftp://me:sesame@host/a/b?.vw"
+    assert remote.shown(url) == "ftp://host/a/b?.vw"
+    assert str(unwritable(url, OSError("full"))) == "ftp://host/a/b?.vw: cannot be written: full"
+    assert (str(place_of(url)), os.fspath(place_of(url))) == (remote.shown(url), url)
+    with pytest.raises(DataError, match=r"^ftp://host/") as same:
+        check_apart(url, [url])
+    assert "sesame" not in str(same.value)
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, served):

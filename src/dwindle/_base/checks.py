@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from dwindle._base.errors import DataError
+from dwindle._base.remote import shown
 
 LARGEST = 2**62  # of counts, so that sums of two still fit into 64 bits
 # What taking apart a file that says nonsense raises.
@@ -75,7 +76,7 @@ class reading_from:  # noqa: N801  (it reads as a statement)
     """Refuse by name a file that says nonsense: whatever that raises becomes a `DataError`."""
 
     def __init__(self, path: Any) -> None:
-        self._path = path
+        self._path = shown(str(path))
 
     def __enter__(self) -> None:
         pass

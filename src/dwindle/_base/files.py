@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 from dwindle._base import remote
 from dwindle._base.errors import DataError
-from dwindle._base.remote import RemotePath, is_remote
+from dwindle._base.remote import RemotePath, is_remote, shown
 from dwindle._base.system import is_locked, locked, set_permissions, sync_folder
 
 PARTIAL = ".dwindle"  # ends the names of files that are not whole yet
@@ -159,7 +159,7 @@ class UnwritableError(OSError):
 
 def unwritable(target: str | Path, error: OSError) -> UnwritableError:
     """Return an error that names the file."""
-    return UnwritableError(f"{target}: cannot be written: {error.strerror or error}")
+    return UnwritableError(f"{shown(target)}: cannot be written: {error.strerror or error}")
 
 
 def _followed(path: str | os.PathLike[str]) -> Path:
@@ -196,4 +196,4 @@ def check_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike
 
 
 def _read_here(target: str | os.PathLike[str]) -> DataError:
-    return DataError(f"{target}: is read here and would be written over: name another file")
+    return DataError(f"{shown(target)}: is read here and would be written over: name another file")

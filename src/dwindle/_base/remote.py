@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, cast
-from urllib.parse import urlsplit
 
 from dwindle._base.errors import DataError, SettingError
 from dwindle._base.threads import POLL, check_wanted
@@ -39,16 +38,29 @@ def is_http(url: str) -> bool:
     return url.startswith(("http://", "https://"))
 
 
-def shown(path: str) -> str:
+def shown(path: str | os.PathLike[str]) -> str:
     """Return a URL without what may be secret in it: a password, or the query of a signed one.
 
     >>> shown("https://me:word@host/ads.vw?signature=1")
     'https://host/ads.vw'
     """
-    if not is_remote(path) or not is_http(path):
+    path = os.fspath(path)
+    if not is_remote(path):
         return path
-    parts = urlsplit(path)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    address = without_user(path)[0]
+    return re.split("[?#]", address, maxsplit=1)[0] if is_http(path) else address
+
+
+def without_user(url: str) -> tuple[str, str]:
+    """Return a URL without its user and password, and those as they stand there.
+
+    >>> without_user("ftp://me:word@host/ads.vw")
+    ('ftp://host/ads.vw', 'me:word')
+    """
+    scheme, _, rest = url.partition("://")
+    host = re.split("[/?#]", rest, maxsplit=1)[0]
+    user = host.rpartition("@")[0]
+    return (f"{scheme}://{rest[len(user) + 1 :]}", user) if "@" in host else (url, "")
 
 
 def filesystem(url: str) -> tuple[Any, str]:
@@ -69,6 +81,8 @@ def filesystem(url: str) -> tuple[Any, str]:
         raise SettingError(needs) from None
     except ValueError:
         raise SettingError(f"{shown(url)}: there are no files at {scheme}://") from None
+    except Exception as error:  # noqa: BLE001  (file systems raise what they like)
+        raise DataError(f"{shown(url)}: cannot be reached: {error}") from None
     return found, path
 
 
@@ -94,7 +108,8 @@ class Resumed(io.RawIOBase):
         self._size: int | None = None
         self._version: Any = None
         self._done = 0
-        self._reach()  # so that a file that is not there is refused at once
+        with _named(name):
+            self._reach()  # so that a file that is not there is refused at once
 
     def readable(self) -> bool:
         """Say that it can be read."""
@@ -154,6 +169,18 @@ def _refused(name: str) -> Iterator[None]:
         raise DataError(f"{name}: no such file") from None
     except PermissionError as error:
         raise DataError(f"{name}: access is denied: {error}") from None
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say in one line why a file cannot be read, whatever was raised."""
+    try:
+        with _refused(name):
+            yield
+    except (DataError, SettingError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001  (file systems raise what they like)
+        raise DataError(f"{name}: cannot be read: {error}") from None
 
 
 def _wait(k: int) -> None:
@@ -221,7 +248,7 @@ def listed(url: str) -> list[str]:
     if is_http(url):
         return [url]
     files, path = filesystem(url)
-    with _refused(url):
+    with _named(shown(url)):
         if any(c in path for c in "*?["):
             found = files.glob(path)
         elif url.endswith("/") or files.isdir(path):
@@ -231,7 +258,7 @@ def listed(url: str) -> list[str]:
             return [url]
     kept = [p for p in sorted(found) if not p.rpartition("/")[2].startswith(".")]
     if not kept:
-        raise DataError(f"{url}: no such file or folder")
+        raise DataError(f"{shown(url)}: no such file or folder")
     return [files.unstrip_protocol(each) for each in kept]
 
 
@@ -245,9 +272,9 @@ def check_place(url: str) -> None:
     try:
         there = "/" not in path or not bucket or files.exists(bucket)
     except Exception as error:  # noqa: BLE001  (file systems raise what they like)
-        raise OSError(f"{url}: cannot be reached: {error}") from None
+        raise OSError(f"{shown(url)}: cannot be reached: {error}") from None
     if not there:
-        raise DataError(f"{url}: there is no bucket {bucket} to write to")
+        raise DataError(f"{shown(url)}: there is no bucket {bucket} to write to")
 
 
 def upload(path: str | os.PathLike[str], url: str) -> None:
@@ -277,10 +304,10 @@ class RemotePath(os.PathLike[str]):
         return self._url
 
     def __str__(self) -> str:
-        return self._url
+        return shown(self._url)  # as messages name it
 
     def __repr__(self) -> str:
-        return f"RemotePath({self._url!r})"
+        return f"RemotePath({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RemotePath) and other._url == self._url

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from dwindle._base import remote
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import default_of, options_of
 from dwindle.data.formats import registry
@@ -122,8 +123,8 @@ def _model_file(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """Refuse the name of a data file that a model is not."""
     stem, dot, extension = value.rpartition(".")
     if registry.by_extension(dot + extension) not in {None, "parquet"}:
-        told = f"{value}: a model is a Parquet file: name it {stem}.parquet"
-        raise click.BadParameter(told, ctx, param)
+        told, better = remote.shown(value), f"{remote.shown(stem)}.parquet"
+        raise click.BadParameter(f"{told}: a model is a Parquet file: name it {better}", ctx, param)
     return value
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from dwindle._base.checks import mapping, reading_from, whole
 from dwindle._base.errors import DataError
+from dwindle._base.remote import shown
 from dwindle.engine.kinds import learner_from
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
@@ -106,7 +107,7 @@ def _load(path: str | os.PathLike[str]) -> Learner:
     """Read the learner that `save` wrote to a file."""
     learner, _ = load_checkpoint(path)
     if not isinstance(learner, Learner):
-        raise DataError(f"{path}: is a checkpoint of several classes, not of one learner")
+        raise DataError(f"{shown(path)}: is a checkpoint of several classes, not of one learner")
     return learner
 
 

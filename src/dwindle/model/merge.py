@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dwindle._base.dispatch import difference
 from dwindle._base.errors import DataError
 from dwindle._base.files import check_apart
+from dwindle._base.remote import shown
 from dwindle._base.text import counted
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.engine.lane_memory import Moment, joined
@@ -57,8 +58,8 @@ def merge(
         _check(Path(path).name, part[0], Path(paths[0]).name, parts[0][0])
         if len(part) != len(parts[0]):  # files without classes may differ only in this
             raise DataError(
-                f"{path}: cannot be merged with {paths[0]}: it has {counted(len(part), 'model')}, "
-                f"not {len(parts[0])}"
+                f"{shown(path)}: cannot be merged with {shown(paths[0])}: it has "
+                f"{counted(len(part), 'model')}, not {len(parts[0])}"
             )
     each = [merged(models, keep) for models in zip(*parts, strict=True)]
     size = each[0].save(model_path) if len(each) == 1 else save_models(model_path, each)

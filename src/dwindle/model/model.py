@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dwindle._base import remote
 from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import from_recipe, json_number
 from dwindle._base.errors import DataError, DivergedError, SettingError
@@ -256,7 +257,8 @@ class Model:
         found = load_models(path)
         if len(found) > 1:
             raise DataError(
-                f"{path}: has a model for each of {len(found)} classes: open it with dwindle.load"
+                f"{remote.shown(path)}: has a model for each of {len(found)} classes: open it with "
+                "dwindle.load"
             )
         return found[0]
 

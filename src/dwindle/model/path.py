@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import json_number
 from dwindle._base.errors import DataError, SettingError
+from dwindle._base.remote import shown
 from dwindle.engine.explain import Explanation
 from dwindle.engine.lane_scores import Lane, best_within
 from dwindle.engine.lanes import LaneLearner
@@ -278,7 +279,9 @@ class Path:
         """Read a path from a file; raise a DataError that names the file if it cannot be used."""
         table, about = read(path, *KINDS)
         if about["kind"] != "path":
-            raise DataError(f"{path}: holds a model, not a path: dwindle train --path writes one")
+            raise DataError(
+                f"{shown(path)}: holds a model, not a path: dwindle train --path writes one"
+            )
         return path_in(path, table, about)
 
     @cached_property

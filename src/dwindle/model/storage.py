@@ -21,7 +21,7 @@ from dwindle._base.checks import NONSENSE, mapping, reading_from
 from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
-from dwindle._base.remote import local
+from dwindle._base.remote import local, shown
 from dwindle.algorithm.schedules import Schedule
 from dwindle.features.arrow import (
     is_text,
@@ -70,10 +70,10 @@ def write(
 def read(path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
     """Read the table and the metadata of a file, which must be of one of these kinds."""
     with local(path) as here:
-        return _read(here, path, *kinds)
+        return _read(here, shown(path), *kinds)
 
 
-def _read(here: str, path: str | os.PathLike[str], *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
+def _read(here: str, path: str, *kinds: str) -> tuple[pa.Table, dict[str, Any]]:
     kind = kinds[0]
     try:
         with pq.ParquetFile(here, page_checksum_verification=True) as file:

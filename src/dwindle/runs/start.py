@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dwindle._base.errors import SettingError
+from dwindle._base.remote import shown
 from dwindle.algorithm.settings import LearnerSettings, default_of, options_of
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, as_before, kept_reading
@@ -83,7 +84,7 @@ def continued(
     settings = complete(settings, settings_of_model(model), given)
     if repr(settings.ingredients().loss) != repr(model.loss):
         raise SettingError(
-            f"{path}: was trained with {model.loss}, and another loss cannot go on from it"
+            f"{shown(path)}: was trained with {model.loss}, and another loss cannot go on from it"
         )
     return replace(settings, reading=_reading(settings.reading, path, model, given))
 
@@ -100,7 +101,7 @@ def _reading(
     for name, is_set in FEATURES.items():
         if name in given and getattr(reading, is_set) != getattr(before, is_set):
             raise SettingError(
-                f"{path}: its features are read as they were before: leave out --{name}"
+                f"{shown(path)}: its features are read as they were before: leave out --{name}"
             )
     return replace(before, **{name: getattr(reading, name) for name in OWN if name in given})
 
