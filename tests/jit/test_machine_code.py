@@ -5,12 +5,13 @@ import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dwindle.jit import machine_code
-from dwindle.jit.machine_code import file_name, kinds_of, load
+from dwindle.jit.machine_code import file_name, kinds_of, load, save
 
 PACKAGE = Path(__import__("dwindle").__file__).parent
 pytestmark = pytest.mark.skipif(not machine_code.IS_USED, reason="Numba loads the code here")
@@ -83,6 +84,24 @@ def test_a_file_that_needs_what_this_process_lacks_is_not_loaded(tmp_path):
     file.write_bytes(sha256(lacking).digest() + lacking)
     assert load(file) is None
     assert load(tmp_path / "none.code") is None
+
+
+def test_a_file_for_which_the_disk_has_no_room_leaves_nothing_behind(tmp_path):
+    resource = pytest.importorskip("resource")
+    compiled = SimpleNamespace(
+        library=SimpleNamespace(_get_compiled_object=lambda: bytes(2**16)),
+        fndesc=SimpleNamespace(qualname="f", llvm_cpython_wrapper_name="g", env_name="e"),
+        environment=SimpleNamespace(consts=[]),
+    )
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**12, before[1]))
+    try:
+        save(tmp_path / "f.code", compiled)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.iterdir())
+    save(tmp_path / "f.code", compiled)
+    assert [file.name for file in tmp_path.iterdir()] == ["f.code"]
 
 
 def test_arguments_that_numba_tells_apart_are_of_different_kinds():

@@ -202,10 +202,14 @@ def save(file: Path, compiled: Any) -> None:
     }
     rest = json.dumps(said).encode() + b"\n" + machine_code
     with suppress(OSError), tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as made:
-        made.write(sha256(rest).digest() + rest)
-        made.close()
-        Path(made.name).chmod(0o644 & ~_umask())
-        Path(made.name).replace(file)
+        try:
+            made.write(sha256(rest).digest() + rest)
+            made.close()
+            Path(made.name).chmod(0o644 & ~_umask())
+            Path(made.name).replace(file)
+        except BaseException:
+            Path(made.name).unlink(missing_ok=True)  # as when the disk is full
+            raise
 
 
 _SECTION = np.dtype(  # of an ELF file, as `_SYMBOL`; fields that are not used have no name
