@@ -159,6 +159,34 @@ def test_damage_before_whole_records_is_refused_unless_durability_was_given_up(t
     store.close()
 
 
+@pytest.mark.parametrize("lost", [1, 10**6])
+def test_without_fsync_what_follows_a_torn_segment_is_put_aside(tmp_path, lost):
+    store = begun(tmp_path)
+    for text in (b"second", b"third"):
+        store.rotate()
+        store.append(text)
+    store.close()
+    _, second, third = sorted(tmp_path.glob("log-*.wal"))
+    os.truncate(second, max(0, second.stat().st_size - lost))
+    whole = third.read_bytes()
+    store = opened(tmp_path)
+    with pytest.raises(DataError, match="--durability os"):
+        replayed(store)
+    store.close()
+    notes = []
+    store = opened(tmp_path, notes, SYSTEM)
+    assert replayed(store) == RECORDS
+    assert "1 later segment" in notes[0]
+    assert third.with_suffix(".torn").read_bytes() == whole
+    store.append(b"four")
+    store.rotate()
+    store.append(b"five")
+    store.close()
+    store = opened(tmp_path)
+    assert replayed(store) == [*RECORDS, b"four", b"five"]
+    store.close()
+
+
 def test_snapshots_bound_the_log_and_the_last_but_one_is_kept(tmp_path):
     store = begun(tmp_path)
     for k in range(4):

@@ -97,6 +97,16 @@ def locked(path: str) -> Iterator[None]:
         os.close(file)
 
 
+def lock_handle(handle: int) -> None:
+    """Lock an open file until it is closed or the process ends; OSError if another has the lock."""
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415  (only Windows has it)
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        flock(handle, LOCK_EX | LOCK_NB)
+
+
 def is_locked(path: str) -> bool:
     """Tell whether a process holds the `locked` file; True if that cannot be known."""
     if not HAS_LOCKS:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from dwindle._base.errors import DataError
 from dwindle._base.files import PARTIAL, replacing
-from dwindle._base.system import sync_folder
+from dwindle._base.system import lock_handle, sync_folder
 from dwindle.serving.log import FSYNC, NONE, Log, Records
 
 SETTINGS = "settings.json"
@@ -122,22 +122,30 @@ class Store:
                 self.replayed += 1
                 yield record
             if found.torn is not None:
-                self._mend(found, is_last=number == wanted[-1])
+                self._mend(found, [segments[n] for n in wanted if n > number])
+                break
         if found is None or not found.good or self._durability == NONE:
             self.log = self._segment(first if found is None else found.number + bool(found.good))
         else:
             self.log = Log.going_on(found.path, found.number, found, self._durability)
 
-    def _mend(self, found: Records, *, is_last: bool) -> None:
-        """Cut off what was being written when the server ended; refuse any other damage."""
+    def _mend(self, found: Records, later: list[Path]) -> None:
+        """Put aside what was being written when the server ended, and refuse any other damage.
+
+        Without ``fsync`` any part of the log may be lost with the power: then all that follows is
+        put aside, the ``later`` segments as well.
+        """
         torn = found.torn
         assert torn is not None
         where = f"{found.path}: damaged at byte {torn.at}: {torn.why}"
-        if not is_last or (torn.goes_on and self._durability == FSYNC):
+        goes_on = torn.goes_on or bool(later)
+        if goes_on and self._durability == FSYNC:
             raise DataError(
                 f"{where}, and whole records follow: put back a copy of the folder, or start with "
                 "--durability os to go on without what follows"
             )
+        for path in reversed(later):  # so that, should this be ended, none is missing in between
+            path.replace(path.with_suffix(".torn"))
         aside = found.path.with_suffix(".torn")
         text = found.path.read_bytes()
         aside.write_bytes(text[torn.at :])
@@ -146,10 +154,12 @@ class Store:
         else:
             found.path.unlink()
         sync_folder(self.folder)
-        self._note(
-            f"{where}: a write that nobody was answered was cut short; its {len(text) - torn.at:,} "
-            f"bytes are in {aside}"
-        )
+        what = "a write that nobody was answered was cut short"
+        if goes_on:
+            more = f", {len(later)} later segment{'s' * (len(later) > 1)} too" if later else ""
+            what = f"going on without what follows{more}"
+        files = ", ".join(str(path.with_suffix(".torn")) for path in (found.path, *later))
+        self._note(f"{where}: {what}; its {len(text) - torn.at:,} bytes are in {files}")
 
     def _segment(self, number: int) -> Log:
         return Log(self.folder / f"log-{number:012}.wal", number, self._durability)
@@ -194,11 +204,7 @@ def _locked(folder: Path) -> int:
     """Lock a folder for this process; the system unlocks it when the process ends."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        import fcntl  # noqa: PLC0415  (Windows has none)
-    except ImportError:
-        return handle
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_handle(handle)
     except OSError:
         os.close(handle)
         raise DataError(f"{folder}: another server has it: stop that one first") from None
