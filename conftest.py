@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# It draws pictures with programs that no test needs.
+collect_ignore = ["docs/write_report_pictures.py"]
+
 # Compiling a kernel takes seconds, so a deadline would say nothing about the test. A CI sees the
 # same examples in every run, whoever runs the tests elsewhere sees new ones.
 usual = settings(deadline=None, derandomize="CI" in os.environ, max_examples=25)

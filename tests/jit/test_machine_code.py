@@ -134,3 +134,31 @@ def test_arguments_that_numba_takes_as_the_same_are_of_one_kind():
 def test_arguments_of_other_kinds_are_left_to_numba(unusual):
     with pytest.raises(KeyError):
         kinds_of([unusual])
+
+
+@pytest.mark.slow
+def test_threads_that_need_numba_at_the_same_moment_import_it_once():
+    code = """
+import threading
+from dwindle.jit.deferred import Later
+wanted = {
+    "numba.core.event": "Listener", "numba.types": "int64", "dwindle.jit.parts": "KernelCompiler",
+    "numba.extending": "overload", "dwindle.jit.kinds": "Packed", "numba": "njit",
+}
+found, ready = [], threading.Barrier(len(wanted))
+
+def ask(module, name):
+    ready.wait()
+    found.append(getattr(Later(module), name))
+
+threads = [threading.Thread(target=ask, args=each) for each in wanted.items()]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print(len(found))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("6\n", "")

@@ -44,7 +44,7 @@ def model_of(weights, *, intercept=0.0, **metadata):
     key = np.array(list(weights), np.uint64)
     weight = np.array(list(weights.values()), float)
     names = Text.of([f"x{k}" for k in weights])
-    return Model(key, weight, names, intercept, {"loss": "a", "intercept": True}, metadata)
+    return Model(key, weight, names, intercept, Learner().settings(), metadata)
 
 
 models = st.builds(

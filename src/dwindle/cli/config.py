@@ -19,6 +19,10 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     first. DWINDLE_CONFIG names another file, or none if it is empty.
 
     \b
+    Example:
+      dwindle config
+
+    \b
     Example of a dwindle.toml:
       label-column = "clicked"
       drop = ["session_*"]

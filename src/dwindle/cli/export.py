@@ -36,8 +36,8 @@ def command(
 
     \b
     Example:
-      dwindle export ads.parquet ads.onnx
-      dwindle export ads.parquet ads.sql --table visits
+      dwindle export shop.parquet shop.onnx
+      dwindle export shop.parquet shop.sql --table visits
       dwindle export ads.parquet weights.sql --to sql-join
       dwindle export ads.parquet ads.txt --to vw-names
     """

@@ -1,8 +1,9 @@
 """What a model remembers of the lane that it is, so that learning can go on from its weights.
 
 Of each feature, beside its weight, its unit u, the root of n, and its mean if it is centred. Of the
-learner, its clocks: the `Moment`. From these follows what the lane's cells held. That goes into all
-lanes; what the lane did not keep is forgotten.
+learner, its clocks: the `Moment`. From these follows what the lane's cells held, and what those of
+the others hold if they have the same weights, from which all lanes go on; what the lane did not keep
+is forgotten.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,9 +48,13 @@ def statistics_of(cells: Any, update: Any) -> dict[str, NDArray[Any]]:
 
 
 def cells_with(
-    update: Any, weight: NDArray[np.float64], statistics: Statistics, moment: Moment | None
+    update: Any,
+    weight: NDArray[np.float64],
+    statistics: Statistics,
+    moment: Moment | None,
+    gravities: Sequence[float] = (),
 ) -> Any:
-    """Make the cells of features that have these weights in the lane of the moment.
+    """Make the cells of features that have these weights in all lanes, whose gravities are c.
 
     z = w r + sgn(w) c S u for `FTRL` and `RDA`. Without a moment nothing was pulled, and n is 0.
     """
@@ -67,10 +72,13 @@ def cells_with(
                 "--save-state, or go on with --update ftrl"
             )
         root = 0.0 * root
-    held, pull = weight, 0.0 if moment is None else moment.gravity * moment.clock
+    held = weight[:, None]
     if isinstance(update, LaneFTRL):
-        held = weight * u * (update.beta * u + root) + np.sign(weight) * pull * u
-    cells["lane"], cells["unit"], cells["root"] = held[:, None], u, root
+        pull = np.zeros(cells["lane"].shape[1])
+        if moment is not None:
+            pull[: len(gravities)] = np.asarray(gravities) * moment.clock
+        held = (weight * u * (update.beta * u + root))[:, None] + np.outer(np.sign(weight) * u, pull)
+    cells["lane"], cells["unit"], cells["root"] = held, u, root
     cells["seen"] = KNOWN if "scale" in statistics or isinstance(update, LaneFTRL) else 0
     if centring(update):
         cells["mean"] = mean
@@ -91,17 +99,14 @@ def begun(
     statistics: Statistics,
     moment: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return the state of a new learner as it would be if all lanes had these weights.
-
-    With the moment they are those of its lane, and the others follow from the same sums.
-    """
+    """Return the state of a new learner as it would be if all lanes had these weights."""
     goes_on = moment is not None and moment["by_noise"] == shrinkage.by_noise
     when = Moment(**moment) if moment is not None and goes_on and "root" in statistics else None
-    cells = cells_with(update, weight, statistics, when)
+    cells = cells_with(update, weight, statistics, when, shrinkage.values)
     mean = cells["mean"] if centring(update) else np.zeros(len(key))
     level = np.array([intercept + weight @ mean])
     root = {} if when is None else {"root": np.array([when.root])}
-    bias = cells_with(update, level, root, None if when is None else when._replace(gravity=0.0))
+    bias = cells_with(update, level, root, when)
     state["cells"] = {"id": key} | fields_of(cells)
     state["intercept"] = {name: each.item() for name, each in fields_of(bias).items()}
     if when is None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dwindle._base.dispatch import Generic, generic_of, methods_of, names_in
 from dwindle.jit import machine_code
-from dwindle.jit.deferred import Deferred, Later
+from dwindle.jit.deferred import Deferred, Later, importing
 from dwindle.jit.folders import Folder
 from dwindle.jit.interpreted import JIT, run_as_python
 
@@ -75,8 +75,9 @@ class Code:
             if code is not None:
                 return code(*args)
         result = self.dispatcher(*args)
-        if self._store.fresh is not None:
-            self._keep(args)
+        fresh = self._store.fresh  # which another thread may take
+        if fresh is not None:
+            self._keep(args, *fresh)
         return result
 
     @property
@@ -109,9 +110,8 @@ class Code:
                 return code
         return None
 
-    def _keep(self, args: tuple[Any, ...]) -> None:
+    def _keep(self, args: tuple[Any, ...], signature: Any, compiled: Any) -> None:
         """Keep what Numba has just compiled or loaded, if it fits, as machine code."""
-        signature, compiled = self._store.fresh
         if tuple(map(self.dispatcher.typeof_pyval, args)) == signature:
             self._store.fresh = None
             file = self._file(args)
@@ -291,9 +291,10 @@ def teach(*generics: Callable[..., Any], **options: Any) -> None:
     With ``forceinline=True`` calls are as cheap as no calls, also for code that is not small.
     """
     if JIT:
-        _taught.extend((generic, options) for generic in generics)
-        if _wake.cache_info().currsize:
-            _teach_numba()
+        with importing:
+            _taught.extend((generic, options) for generic in generics)
+            if _watched.cache_info().currsize:
+                _teach_numba()
 
 
 _taught: list[tuple[Callable[..., Any], dict[str, Any]]] = []  # what Numba is not yet told of
@@ -343,16 +344,21 @@ class _Stopwatch:
 _stopwatch = _Stopwatch()
 
 
-@functools.cache
 def _wake() -> None:
     """Import Numba, tell it of all that kernels may call, and watch how long it compiles."""
+    with importing:
+        _watched()
+        _teach_numba()
+
+
+@functools.cache
+def _watched() -> None:
     event = Later("numba.core.event")
 
     class Listener(event.Listener):  # type: ignore[name-defined]
         on_start, on_end = _stopwatch.on_start, _stopwatch.on_end
 
     event.register("numba:compile", Listener())
-    _teach_numba()
 
 
 def seconds_compiling() -> float:

@@ -4,9 +4,14 @@ Where all compiled code is on disk, Numba is never imported; see `machine_code`.
 """
 
 import functools
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+# Numba's modules import each other, so two threads that begin with different ones would meet half
+# of one: the first import of all is that of Numba as a whole, by one thread.
+importing = threading.RLock()
 
 
 class Later:
@@ -16,7 +21,10 @@ class Later:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(self._name), name)
+        with importing:
+            if not self._name.startswith("llvmlite"):
+                import_module("numba")
+            found = getattr(import_module(self._name), name)
         setattr(self, name, found)
         return found
 
