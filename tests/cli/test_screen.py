@@ -110,7 +110,7 @@ def test_that_code_is_compiled_is_told_when_it_takes_long(tmp_path):
     assert 0 < compiling <= seconds + 0.5  # they are rounded
     assert rate > 2 * 2 / seconds
 
-    for file in cache.rglob("svmlight.*"):
+    for file in (*cache.rglob("svmlight.*"), *cache.rglob("*.code")):
         file.unlink()
     assert told() == 1
     assert told() == 0

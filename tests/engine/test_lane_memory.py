@@ -46,7 +46,9 @@ def test_a_model_without_its_state_goes_on_where_it_was(batch, how):
     error = [np.square(rest.label - p).mean() for p in (there, here, anew)]
     if batch is CLASSES:
         error = [np.logaddexp(0, -rest.label * p).mean() for p in (there, here, anew)]
-    assert error[1] < 1.2 * error[0] + 1e-4 * error[2]  # of what is left to learn, if that is little
+    assert (
+        error[1] < 1.2 * error[0] + 1e-4 * error[2]
+    )  # of what is left to learn, if that is little
     assert error[1] < error[2]
 
 

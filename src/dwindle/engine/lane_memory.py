@@ -2,8 +2,8 @@
 
 Of each feature, beside its weight, its unit u, the root of n, and its mean if it is centred. Of the
 learner, its clocks: the `Moment`. From these follows what the lane's cells held, and what those of
-the others hold if they have the same weights, from which all lanes go on; what the lane did not keep
-is forgotten.
+the others hold if they have the same weights. All lanes go on from these; what the lane did not
+keep is forgotten.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,9 @@ def cells_with(
         pull = np.zeros(cells["lane"].shape[1])
         if moment is not None:
             pull[: len(gravities)] = np.asarray(gravities) * moment.clock
-        held = (weight * u * (update.beta * u + root))[:, None] + np.outer(np.sign(weight) * u, pull)
+        held = (weight * u * (update.beta * u + root))[:, None] + np.outer(
+            np.sign(weight) * u, pull
+        )
     cells["lane"], cells["unit"], cells["root"] = held, u, root
     cells["seen"] = KNOWN if "scale" in statistics or isinstance(update, LaneFTRL) else 0
     if centring(update):

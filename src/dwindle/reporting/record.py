@@ -30,21 +30,26 @@ class Recorder(Observer):
         self.passes: list[Pass] = []
         self._begin = time.monotonic()
         self._due, self._pause = 0.0, PAUSE
+        self._examples = 0
 
     def position(self, position: "Position") -> None:
         """Take a sample of the memory, if it is time."""
-        now = time.monotonic() - self._begin
-        if now < self._due:
-            return
-        self._due = now + self._pause
-        self.memory.append(Memory(now, position.examples, memory()))
-        if len(self.memory) == MOST:
-            self.memory = self.memory[::2]
-            self._pause *= 2
+        self._examples = position.examples
+        if time.monotonic() - self._begin >= self._due:
+            self._sample()
 
     def pass_ended(self, result: "Pass") -> None:
-        """Remember how good the model was on the holdout."""
+        """Remember how good the model was on the holdout, and the memory."""
         self.passes.append(result)
+        self._sample()
+
+    def _sample(self) -> None:
+        now = time.monotonic() - self._begin
+        self._due = now + self._pause
+        self.memory.append(Memory(now, self._examples, memory()))
+        if len(self.memory) >= MOST:
+            self.memory = self.memory[::2]
+            self._pause *= 2
 
     def note(self, text: str) -> None:
         """Leave it to another observer to tell."""
