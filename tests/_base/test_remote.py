@@ -4,6 +4,8 @@ import io
 import os
 import re
 import socket
+import subprocess
+import sys
 import threading
 from base64 import b64encode
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -430,6 +432,22 @@ def test_what_is_wrong_in_s3_is_said_in_one_line(tmp_path, s3):
         done = command(*words, cwd=tmp_path, check=False, text=True)
         assert done.returncode == 1, done.stderr
         assert told in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "words", ["train s3://b/d.vw -m m", "train d.vw -m s3://b/m", "inspect s3://b/m"]
+)
+def test_s3_without_credentials_is_said_in_one_line(tmp_path, words):
+    pytest.importorskip("s3fs")
+    (tmp_path / "d.vw").write_text(TEXT)
+    none = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    none |= {"HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}
+    done = subprocess.run(
+        [sys.executable, "-m", "dwindle", *words.split()],
+        cwd=tmp_path, env=none, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert re.fullmatch(r"dwindle: s3://b/.*: Unable to locate credentials\n", done.stderr)
 
 
 def test_a_model_that_fails_on_the_way_leaves_the_earlier_one_and_is_kept_here(

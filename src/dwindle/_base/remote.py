@@ -274,6 +274,8 @@ def check_place(url: str) -> None:
     except Exception as error:  # noqa: BLE001  (file systems raise what they like)
         raise OSError(f"{shown(url)}: cannot be reached: {error}") from None
     if not there:
+        with _named(shown(url)), suppress(FileNotFoundError):  # some could only not ask
+            files.ls(bucket)
         raise DataError(f"{shown(url)}: there is no bucket {bucket} to write to")
 
 
@@ -328,7 +330,8 @@ class RemotePath(os.PathLike[str]):
         """Tell whether there is such a file."""
         files, path = filesystem(self._url)
         files.invalidate_cache()
-        return bool(files.exists(path))
+        with _named(str(self)):
+            return bool(files.exists(path))
 
     def size(self) -> int:
         """Return the bytes of the file."""
