@@ -8,7 +8,7 @@ from dwindle.data.formats.tables import distinct
 from dwindle.engine import name_table, table
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
-from dwindle.engine.table_kernels import MOST_PROBES
+from dwindle.engine.table_kernels import FARTHEST, MOST_PROBES
 from dwindle.features.batch import Batch
 from dwindle.features.mixing import GOLDEN
 from dwindle.model.model import Model
@@ -17,6 +17,7 @@ N = 4000
 UNDO = pow(int(GOLDEN), -1, 2**64)  # GOLDEN times it is 1
 # (key + 1) * GOLDEN is below 2^24: the first cell is home to all, in tables of up to 2^40 cells.
 MADE = np.array([(r * UNDO - 1) % 2**64 for r in range(1, N + 1)], np.uint64)
+MADE_BEFORE = np.array([(r * UNDO - 1) % 2**64 for r in range(N + 1, 2 * N + 1001)], np.uint64)
 USUAL = np.random.default_rng(1).permutation(2**20)[:N].astype(np.uint64)
 LEARNERS = [Learner, LaneLearner]
 
@@ -65,14 +66,14 @@ def test_features_stay_near_their_homes_and_have_the_weights_of_usual_keys(make,
 
 
 @pytest.mark.parametrize("make", LEARNERS)
-def test_one_example_at_a_time_the_table_is_spread_when_a_new_feature_is_far_from_home(
+def test_one_example_at_a_time_the_table_is_spread_when_a_feature_is_far_from_home(
     make, monkeypatch
 ):
     monkeypatch.setattr(table, "SMALLEST", 2**14)
     learner, other = make(), make()
     cells = learner.table.cells
     mark = Batch.from_dicts([{"word": 1.0}]).key + np.uint64(1)
-    n = 2**12 + 8
+    n = 2**12 + 128
     crowd = (home(cells, GOLDEN, mark)[0] + np.arange(n)) % len(cells)
     cells["key"][crowd] = np.arange(1, n + 1)  # as if they had all been sent there
     learner.table.used += n
@@ -80,6 +81,27 @@ def test_one_example_at_a_time_the_table_is_spread_when_a_new_feature_is_far_fro
     assert learner.table.mixer != GOLDEN
     assert distances(learner.table.cells, learner.table.mixer).max() < 2**12
     assert learner.predict_one({"word": 1.0}) == other.predict_one({"word": 1.0}) != 0.0
+
+
+@pytest.mark.parametrize("n_each", [1, 512])
+@pytest.mark.parametrize("make", LEARNERS)
+def test_calls_of_one_example_each_notice_that_keys_crowd(make, n_each, monkeypatch):
+    monkeypatch.setattr(table, "SMALLEST", 2**15)  # so that it need not grow
+    made, usual = make(Squared()), make(Squared())
+    cells = made.table.cells
+    crowd = np.arange(0 if n_each > 1 else int(FARTHEST + MOST_PROBES) + 1)  # there already
+    cells["key"][crowd] = MADE_BEFORE[: len(crowd)] + np.uint64(1)
+    made.table.used += len(crowd)
+    for at in range(0, 2048 if n_each > 1 else 4, n_each):
+        p, q = (
+            learner.learn(batch(keys[at : at + n_each], n_each))
+            for learner, keys in ((made, MADE), (usual, USUAL))
+        )
+        np.testing.assert_array_equal(p, q)
+        n_probes = distances(made.table.cells, made.table.mixer).sum()
+        assert n_probes <= int(FARTHEST) + int(MOST_PROBES) * made.table.used
+    assert made.table.mixer != GOLDEN
+    assert usual.table.mixer == GOLDEN
 
 
 @pytest.mark.parametrize("make", LEARNERS)

@@ -22,7 +22,7 @@ from dwindle.algorithm.updates import (
     squared,
     step,
 )
-from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of
+from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of, strayed
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import int64, uint64
@@ -103,7 +103,8 @@ def learn(
     Stop before an example whose features may have no ``room``, for which the clock's window is
     used up, or before which keys crowd in the table; and after one whose prediction is not finite
     or whose slope is too steep. Return the index of that example, the clock's ``at``, and the
-    number of new keys, inverted (~n) if keys crowd: their places are in ``fresh``.
+    number of new keys, inverted (~n) if keys crowd, also after the last example: their places are
+    in ``fresh``.
     """
     home = home_of(cells, mixer)
     mix, shift = home
@@ -182,7 +183,8 @@ def learn(
                 level += (before - cell.weight) * mean(update, cell)
         if centres(update):
             bias[0].weight += level
-    return len(label), at, n_fresh
+    is_crowded = strayed(n_probes, uint64(start[len(label)]) - uint64(start[first]))
+    return len(label), at, ~n_fresh if is_crowded else n_fresh
 
 
 @kernel(nogil=False)

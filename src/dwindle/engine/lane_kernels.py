@@ -31,7 +31,7 @@ from dwindle.engine.lane_updates import (
     step_lanes,
     uncentre,
 )
-from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of
+from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of, strayed
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import uint64
@@ -269,7 +269,8 @@ def learn(
             state[CLOCK] += state[WAITING]
             state[WAITING] = 0.0
         set_proof(shared, state)
-    return len(label), at, n_fresh
+    is_crowded = strayed(n_probes, uint64(start[len(label)]) - uint64(start[first]))
+    return len(label), at, ~n_fresh if is_crowded else n_fresh
 
 
 @kernel

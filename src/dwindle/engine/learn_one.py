@@ -35,7 +35,7 @@ from dwindle.features.xxh64 import key_in_memory
 from dwindle.jit.compile import Kernel, helper, in_class, kernel, teach
 from dwindle.jit.interpreted import JIT
 from dwindle.jit.intrinsics import byte, c_function, double, prefetch, word
-from dwindle.jit.numbers import float64, uint64
+from dwindle.jit.numbers import float64
 from dwindle.jit.packed_args import pack, signature, unpack
 
 # CPython's C functions, which take the addresses of objects.
@@ -55,7 +55,6 @@ KINDS = (
 )
 NUMBERS = frozenset(KINDS[1:])
 EXACT = 2**53  # up to here every integer is exact in double precision
-FARTHEST = uint64(2**12)  # cells from its home that a feature may be; in a full table it is 600
 JOINED = 2**14  # bytes for all the ``name=text`` of an example
 N_LABELS = 64  # labels that are remembered as accepted by the loss
 
@@ -242,18 +241,11 @@ def _own_unit(moments: Any, p: float) -> float:
 
 
 @helper
-def _outcome(work: Any, done: int, n_fresh: int) -> int:
-    """Tell whether the example was learned from, and whether its new features are far from home."""
+def _outcome(done: int, n_fresh: int) -> int:
+    """Tell whether the example was learned from, and whether keys crowd."""
     if done == 0:
         return UNLEARNED if n_fresh < 0 else DIVERGED
-    mix, shift = home_of(work.cells, work.mixer)
-    mask = uint64(len(work.cells) - 1)
-    for f in range(n_fresh):
-        k = work.places[FRESH, f]
-        home = ((work.hashes[KEY, k] + ONE) * mix) >> shift
-        if (work.hashes[SLOT, k] - home) & mask > FARTHEST:
-            return LEARNED_AND_CROWDED
-    return LEARNED
+    return LEARNED_AND_CROWDED if n_fresh < 0 else LEARNED
 
 
 @kernel(nogil=False)
@@ -285,7 +277,7 @@ def learn_one(features: int, label: float, importance: float, packed: Any) -> tu
     done, then, n_fresh = learn_example(work.parts, work, n)
     if done == 0 and then == at and n_fresh >= 0:
         return NO_ROOM, float(n)
-    outcome = _outcome(work, done, n_fresh)
+    outcome = _outcome(done, n_fresh)
     n_fresh = max(n_fresh, ~n_fresh)
     for f in range(n_fresh):
         k = places[FRESH, f]

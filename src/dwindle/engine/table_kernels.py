@@ -52,12 +52,19 @@ MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
 # more cells than this may be looked at, for so many and for each feature, before keys crowd: even
 # in a full table it is a tenth. An example longer than LONG is looked up before it is learned from.
 FEW_PROBES, MOST_PROBES, LONG = uint64(2**17), uint64(64), 512
+FARTHEST = uint64(2**12)  # cells from its home that a feature may be; in a full table it is 600
 
 
 @helper
 def crowded(n_probes: Any, n_features: Any) -> bool:
     """Tell whether so many cells beyond their homes are too many for so many features."""
     return n_probes > FEW_PROBES + MOST_PROBES * n_features
+
+
+@helper
+def strayed(n_probes: Any, n_features: Any) -> bool:
+    """Tell whether keys crowd by all of a call, which may be of a single feature far from home."""
+    return n_probes > FARTHEST + MOST_PROBES * n_features
 
 
 @helper
