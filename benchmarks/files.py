@@ -83,7 +83,7 @@ def stored(
     plan: Plan,
     name: str,
     write: Callable[[Path], Labels],
-    reading: Reading = Reading(),  # noqa: B008
+    reading: Reading = Reading(),  # noqa: B008  (it is never changed)
 ) -> Text:
     """Write a file, unless this code has written it before, and count its features."""
     code = b"".join((HERE / name).read_bytes() for name in ("data.py", "lines.py"))

@@ -36,7 +36,7 @@ VALUES: dict[str, Callable[[float], str]] = {
     "repr": lambda v: f":{abs(v)!r}",
     "negative": lambda v: f":{v:.4f}",
     "integer": lambda v: f":{1 + int(9 * abs(v))}",
-    "none": lambda v: "",  # noqa: ARG005
+    "none": lambda v: "",  # noqa: ARG005  (they share a signature)
 }
 MIXED = "mixed"
 SHORTEST = {"words": 4, "names above 16 bytes": 17, "names above 32 bytes": 33}

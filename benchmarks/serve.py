@@ -12,6 +12,7 @@ import os
 import platform
 import random
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -75,7 +76,7 @@ class Bodies:
     """The same examples in both formats, one by one and in batches."""
 
     def __init__(self) -> None:
-        chance = random.Random(0)  # noqa: S311
+        chance = random.Random(0)  # noqa: S311  (nothing is secret)
         batches = [[example(chance) for _ in range(BATCH)] for _ in range(BODIES)]
         singles = [batch[0] for batch in batches]
         self.json = [orjson.dumps(batch) for batch in batches]
@@ -87,7 +88,7 @@ class Bodies:
 @contextmanager
 def started(command: list[str], is_up: Callable[[], bool], **how: Any) -> Iterator[int]:
     """Start a server; end it, and only it, afterwards."""
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(  # noqa: S603  (commands of ours)
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how
     )
     try:
@@ -107,7 +108,7 @@ def answers(address: str) -> Callable[[], bool]:
 
     def ask() -> bool:
         try:
-            with urllib.request.urlopen(address, timeout=5):  # noqa: S310
+            with urllib.request.urlopen(address, timeout=5):  # noqa: S310  (loopback)
                 return True
         except urllib.error.HTTPError:
             return True
@@ -119,7 +120,6 @@ def answers(address: str) -> Callable[[], bool]:
 
 def listens(port: int) -> Callable[[], bool]:
     """Return what tells whether somebody listens on a port."""
-    import socket  # noqa: PLC0415
 
     def ask() -> bool:
         with socket.socket() as link:

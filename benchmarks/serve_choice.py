@@ -69,10 +69,10 @@ async def plain(scope: Any, receive: Any, send: Any) -> None:
 def __getattr__(name: str) -> Any:
     """Make the application of a framework when a server asks for it."""
     if name == "starlette":
-        from starlette.applications import Starlette  # noqa: PLC0415
-        from starlette.requests import Request  # noqa: PLC0415
-        from starlette.responses import Response  # noqa: PLC0415
-        from starlette.routing import Route  # noqa: PLC0415
+        from starlette.applications import Starlette  # noqa: PLC0415  (only this server needs it)
+        from starlette.requests import Request  # noqa: PLC0415  (only this server needs it)
+        from starlette.responses import Response  # noqa: PLC0415  (only this server needs it)
+        from starlette.routing import Route  # noqa: PLC0415  (only this server needs it)
 
         async def echo(request: Request) -> Response:
             text = orjson.dumps({"score": len(await request.body())})
@@ -80,7 +80,7 @@ def __getattr__(name: str) -> Any:
 
         return Starlette(routes=[Route("/predict", echo, methods=["POST"])])
     if name == "litestar":
-        import litestar  # noqa: PLC0415
+        import litestar  # noqa: PLC0415  (only this server needs it)
 
         async def echo_size(request: litestar.Request[Any, Any, Any]) -> litestar.Response[bytes]:
             text = orjson.dumps({"score": len(await request.body())})
@@ -88,7 +88,7 @@ def __getattr__(name: str) -> Any:
 
         return litestar.Litestar([litestar.post("/predict")(echo_size)])
     if name == "fastapi":
-        from fastapi import Body, FastAPI  # noqa: PLC0415
+        from fastapi import Body, FastAPI  # noqa: PLC0415  (only this server needs it)
 
         made = FastAPI()
 

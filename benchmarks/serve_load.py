@@ -84,7 +84,7 @@ def wrk(
     pause = 0.0 if rate is None else 1000 * connections / rate
     command = ["wrk", f"-t{THREADS}", f"-c{connections}", f"-d{seconds}s", "-s", str(script)]
     before = cpu_seconds(pid)
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(  # noqa: S603  (commands of ours)
         [*command, address, str(data), media_type],
         capture_output=True,
         text=True,

@@ -32,7 +32,7 @@ from dwindle.reporting.report import report, run_report
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from helpers.browser import browser  # noqa: E402
+from helpers.browser import browser  # noqa: E402  (found once the path is set)
 
 BEGIN, END = (
     "<!-- sizes: written by docs/write_report_pictures.py -->\n",

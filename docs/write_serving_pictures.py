@@ -15,8 +15,8 @@ from PIL import Image
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "tests"))
 
-from helpers.browser import browser, shoot  # noqa: E402
-from helpers.serving import running  # noqa: E402
+from helpers.browser import browser, shoot  # noqa: E402  (found once the path is set)
+from helpers.serving import running  # noqa: E402  (found once the path is set)
 
 SECONDS = 45
 
@@ -40,7 +40,7 @@ def small(path: Path) -> None:
 
 def main() -> None:
     """Take them."""
-    chance = random.Random(0)  # noqa: S311
+    chance = random.Random(0)  # noqa: S311  (nothing is secret)
     worth = {f"a{i}": chance.gauss(0, 1.2) for i in range(40)}
     with (
         TemporaryDirectory() as folder,
