@@ -18,14 +18,14 @@ FETCHED = re.compile(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="https?://[^
 API_MARK = "<!-- public names -->"
 API_SECTIONS = {  # heading of the API reference: the modules whose public names it lists
     "Learner": ("engine",),
-    "Commands as functions": ("runs", "model.merge", "reporting"),
+    "Commands as functions": ("runs", "model.merge", "analysis.report"),
     "Data": ("data", "features"),
     "Models": ("model",),
     "Estimators": ("estimators",),
     "Losses": ("algorithm.losses",),
     "Shrinkages": ("algorithm.shrinkage", "algorithm.sigmas"),
     "Updates and learning rates": ("algorithm",),
-    "Metrics and analysis": ("runs.metrics", "analysis", "datasets"),
+    "Metrics and analysis": ("runs.metrics", "analysis.certificate", "analysis.plots", "datasets"),
     "Errors": ("_base",),
 }
 

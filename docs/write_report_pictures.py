@@ -25,9 +25,9 @@ from PIL import Image
 
 from dwindle import TrainSettings, train
 from dwindle._base.pages.document import asset
+from dwindle.analysis.record import Recorder
+from dwindle.analysis.report import report, run_report
 from dwindle.data.options import ReadOptions
-from dwindle.reporting.record import Recorder
-from dwindle.reporting.report import report, run_report
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dwindle.algorithm.sigmas import Gravities, Sigmas
     from dwindle.algorithm.updates import Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
+    from dwindle.analysis.report import Report, report
     from dwindle.data.frames import batch_of
     from dwindle.data.options import ReadOptions
     from dwindle.data.stream import read
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from dwindle.model.merge import merge
     from dwindle.model.model import Model
     from dwindle.model.path import Path
-    from dwindle.reporting.report import Report, report
     from dwindle.runs.convert import convert
     from dwindle.runs.evaluate import evaluate
     from dwindle.runs.explain import explain
@@ -88,7 +88,7 @@ _HOMES = {
     "model.merge": ("merge",),
     "model.model": ("Model",),
     "model.path": ("Path",),
-    "reporting.report": ("Report", "report"),
+    "analysis.report": ("Report", "report"),
     "runs.convert": ("convert",),
     "runs.evaluate": ("evaluate",),
     "runs.explain": ("explain",),

@@ -1,1 +1,1 @@
-"""Regret certificates and plots."""
+"""Reports as pages, plots and regret certificates."""

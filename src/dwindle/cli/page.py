@@ -22,7 +22,7 @@ class Page:
         """Return what the run is to tell: the observer, and whoever remembers it for the page."""
         if self.path is None:
             return observer
-        from dwindle.reporting.record import Recorder
+        from dwindle.analysis.record import Recorder
 
         self._recorder = Recorder()
         return Observers(observer, self._recorder)
@@ -30,7 +30,7 @@ class Page:
     def write(self, summary: Any) -> None:
         """Write the page of a run that is over."""
         if self.path is not None:
-            from dwindle.reporting.report import run_report
+            from dwindle.analysis.report import run_report
 
             run_report(self.model, summary, self._recorder).save(self.path)
 

@@ -1,4 +1,4 @@
-"""``dwindle report``: the command of `dwindle.reporting.report.report`."""
+"""``dwindle report``: the command of `dwindle.analysis.report.report`."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def command(model: str, *, output: str | None, **settings: Any) -> None:
       dwindle report path.parquet test.vw --keep 100
     """
     from dwindle._base.files import place_of
-    from dwindle.reporting.report import report
+    from dwindle.analysis.report import report
 
     paths = list(settings.pop("data"))
     beside = place_of(model)

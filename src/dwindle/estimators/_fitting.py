@@ -7,12 +7,12 @@ from copy import deepcopy
 from typing import Any, overload
 
 from dwindle._base.errors import DataError, errors_at
+from dwindle.analysis.notebook import Bar, notebook_bar
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._data import Data, Examples
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import Model
-from dwindle.reporting.notebook import Bar, notebook_bar
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import Best, passes
 from dwindle.runs.progress import Progress

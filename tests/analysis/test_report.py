@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from dwindle import Learner, Model, TrainSettings, evaluate, load, train
+from dwindle.analysis.report import report
 from dwindle.cli import main
 from dwindle.model.loading import load_model
-from dwindle.reporting.report import report
 from helpers.html import HOSTILE, read
 from helpers.observing import heard
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dwindle.reporting import notebook
+from dwindle.analysis import notebook
 from helpers.html import read
 
 CELLS = (
     "import numpy as np, dwindle\n"
-    "from dwindle.reporting import notebook\n"
+    "from dwindle.analysis import notebook\n"
     "notebook.PATIENCE = notebook.PAUSE = 0.0\n"
     "X = np.random.default_rng(0).normal(size=(20_000, 3)); y = (X[:, 0] > 0).astype(int)\n"
     "est = dwindle.TruncatedGradientClassifier(passes=2, gravity=0.0).fit(X, y)",

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from dwindle import TrainSettings, train
+from dwindle.analysis.report import report
 from dwindle.model.loading import load_model
-from dwindle.reporting.report import report
 from helpers.browser import browser, complaints, needs_browser
 from helpers.html import HOSTILE
 

@@ -13,6 +13,8 @@ from dwindle._base.pages.html import Markup, tag
 from dwindle._base.pages.numbers import figure
 from dwindle._base.pages.tables import charts, exactly, pairs, section, tiles
 from dwindle._base.text import counted
+from dwindle.analysis.on_data import cards, curves, figures_list, of_classes
+from dwindle.analysis.record import Recorder
 from dwindle.data.options import ReadOptions
 from dwindle.model.classes import ClassModels
 from dwindle.model.display import (
@@ -26,8 +28,6 @@ from dwindle.model.display import (
 from dwindle.model.loading import load_saved, picked
 from dwindle.model.model import Model
 from dwindle.model.path import Path
-from dwindle.reporting.on_data import cards, curves, figures_list, of_classes
-from dwindle.reporting.record import Recorder
 from dwindle.runs.diagnosis import Diagnosis, diagnose
 from dwindle.runs.metrics import HALF, METRICS
 from dwindle.runs.observer import Observer

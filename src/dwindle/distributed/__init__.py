@@ -1,0 +1,1 @@
+"""Training on many machines: shards, tasks and their mixing."""

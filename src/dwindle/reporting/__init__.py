@@ -1,1 +1,0 @@
-"""The report of a model: one HTML file, and what notebooks show."""
