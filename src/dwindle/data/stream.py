@@ -11,7 +11,6 @@ from dwindle._base.text import counted
 from dwindle._base.threads import prefetch
 from dwindle.data.compression import DAMAGED
 from dwindle.data.formats.block import Parsed
-from dwindle.data.formats.tables.arrow import reader_batches
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.rows import Rows
 from dwindle.data.schema import ColumnKinds
@@ -46,6 +45,8 @@ def _read_file(path: str, options: ReadOptions, kinds: ColumnKinds) -> Iterator[
     if isinstance(path, Rows):
         if (note := path.note) is not None:
             kinds.note(note)
+        from dwindle.data.formats.tables.arrow import reader_batches  # noqa: PLC0415  (text is read without)
+
         with path.reader() as reader:
             found = reader_batches(reader, path.shown, options, kinds)
             yield from prefetch(found) if options.ahead else found
