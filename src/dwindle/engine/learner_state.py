@@ -240,10 +240,11 @@ def statistics_of(table: Table, key: NDArray[np.uint64]) -> dict[str, NDArray[An
     fields = table.cells.dtype.names or ()
     if "inverse" not in fields:
         return {}
-    cells = table.cells[table.places(key)]
-    found = {"root": cells["root"].astype(np.float32)} if "root" in fields else {}
-    ones = (cells["inverse"] == 1.0).all() or not cells["inverse"].any()
-    return found if ones else found | {"scale": inverted(cells["inverse"])}
+    at = table.places(key)
+    inverse = table.cells["inverse"][at]
+    found = {"root": table.cells["root"][at].astype(np.float32)} if "root" in fields else {}
+    ones = (inverse == 1.0).all() or not inverse.any()
+    return found if ones else found | {"scale": inverted(inverse)}
 
 
 def with_weights(

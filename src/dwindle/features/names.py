@@ -97,7 +97,7 @@ class FeatureNames(Sequence[str]):
     def __getitem__(self, k: Any) -> Any:
         places = range(len(self))[k]
         if isinstance(places, range):
-            return Text(*self.spelled(np.array(places, np.int64)))
+            return Text(*self.spelled(np.arange(places.start, places.stop, places.step)))
         return decoded(*self.spelled(np.array([places])))[0]
 
     def __iter__(self) -> Iterator[str]:
@@ -174,7 +174,8 @@ class Text(FeatureNames):
 
     def spelled(self, where: NDArray[np.int64]) -> Spelled:
         """Copy the names at these places."""
-        return cut(self.text, self.bound[where], self.bound[where + 1] - self.bound[where])
+        begin = self.bound[where]
+        return cut(self.text, begin, self.bound[where + 1] - begin)
 
     def split(self) -> tuple["Text", "Text"]:
         """Return the namespaces of all names, and the names in them: see `split`."""
@@ -188,7 +189,9 @@ class Text(FeatureNames):
 
     @classmethod
     def concatenated(cls, parts: Sequence["Text"]) -> "Text":
-        """Copy several sequences of names, whose texts have nothing else, into one."""
+        """Put several sequences of names, whose texts have nothing else, into one text."""
+        if len(parts) == 1:
+            return parts[0]
         sizes = np.concatenate([np.diff(part.bound) for part in parts])
         return cls(offsets(sizes), np.concatenate([part.text for part in parts]))
 

@@ -30,9 +30,9 @@ def columns_of(models: "Sequence[Model]") -> tuple[dict[str, Any], dict[str, Any
         columns: dict[str, Any] = dict(
             name_columns(Text.concatenated([model.names for model in models]))
         )
-        columns["id"] = np.concatenate([model.key for model in models])
-        columns["weight"] = np.concatenate([model.weight for model in models])
-        columns |= {name: np.concatenate(each) for name, each in known.items()}
+        columns["id"] = _below([model.key for model in models])
+        columns["weight"] = _below([model.weight for model in models])
+        columns |= {name: _below(each) for name, each in known.items()}
         return columns, said
     parts: list[dict[str, NDArray[Any]]] = []
     names, states = [], []
@@ -48,9 +48,14 @@ def columns_of(models: "Sequence[Model]") -> tuple[dict[str, Any], dict[str, Any
         fields = {f"{CELL}{name}": cell[order] for name, cell in cells.items() if name != "id"}
         parts.append({"id": cells["id"][order]} | padded | fields)
         states.append({name: value for name, value in rest.items() if name != "settings"})
-    joined_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    joined_parts = {name: _below([part[name] for part in parts]) for name in parts[0]}
     said |= {"kept": [len(model) for model in models], "rows": [len(part["id"]) for part in parts]}
     return name_columns(Text.concatenated(names)) | joined_parts, said | {"state": states}
+
+
+def _below(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Put columns one below the other; one alone is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _statistics(models: "Sequence[Model]") -> dict[str, list[NDArray[Any]]]:

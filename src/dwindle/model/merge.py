@@ -27,7 +27,8 @@ from dwindle._base.text import counted
 from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.engine.lane_memory import Moment, joined
 from dwindle.features.names import Text
-from dwindle.model.model import Model, heaviest_first, load_models, save_models
+from dwindle.model.model import Model, load_models, save_models
+from dwindle.model.order import heaviest_first
 
 # What all parts must have in common; the merged model has the same.
 SETTINGS = ("loss", "intercept", "normalize")

@@ -36,6 +36,7 @@ from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
 from dwindle.model.checks import check_models
 from dwindle.model.columns import columns_of, fields_in
+from dwindle.model.order import heaviest_first
 from dwindle.model.storage import read, write
 
 KINDS = ("model", "classifier", "path")  # of files, which all have the columns of a model
@@ -69,14 +70,11 @@ class Model:
         intercept = learner.intercept
         check_finite(weight, intercept)
         order = heaviest_first(key, weight)[:keep]
-        names = learner.table.names.of(key[order])
-        features = key[order], weight[order], names, intercept
-        settings, said = learner.settings(), metadata_of(learner, metadata)
+        key, weight = key[order], weight[order]
         return cls(
-            *features,
-            settings,
-            said,
-            statistics=learner.statistics_of(key[order]),
+            *(key, weight, learner.table.names.of(key), intercept),
+            *(learner.settings(), metadata_of(learner, metadata)),
+            statistics=learner.statistics_of(key),
             moment=learner.moment(),
         )
 
@@ -98,7 +96,7 @@ class Model:
 
     def heaviest(self, n: int | None) -> "Model":
         """Keep only the n heaviest features; None keeps all."""
-        return self.rows(slice(n))
+        return self if n is None else self.rows(slice(n))
 
     def rows(self, at: Any, **changed: Any) -> "Model":
         """Keep only these features, with other fields perhaps changed."""
@@ -271,18 +269,6 @@ def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
         return each.get("scale_labels", False), set(each["update"]), in_lanes
 
     return remembered(settings) != remembered(others)
-
-
-def heaviest_first(key: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the order of features by absolute weight, then by key."""
-    size = np.abs(weight)
-    order = np.argsort(-size)  # takes half the time of a stable sort
-    tied = np.zeros(len(order), np.bool_)
-    tied[1:] = size[order[1:]] == size[order[:-1]]
-    tied[:-1] |= tied[1:]
-    some = order[tied]
-    order[tied] = some[np.lexsort((key[some], -size[some]))]
-    return order
 
 
 def check_finite(weight: NDArray[np.float64], intercept: Any) -> None:

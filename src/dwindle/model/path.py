@@ -32,10 +32,10 @@ from dwindle.model.model import (
     Model,
     check_finite,
     contents,
-    heaviest_first,
     metadata_of,
     models_in,
 )
+from dwindle.model.order import heaviest_first
 from dwindle.model.storage import numbers, read, write
 
 LANE = "lane"  # begins the names of the columns of weights

@@ -187,5 +187,6 @@ def _digest(table: pa.Table, about: Mapping[str, Any]) -> str:
             digest.update(names.bound.data)
             digest.update(names.text.data)
         else:
-            digest.update(numbers(column).data)
+            for chunk in column.chunks:
+                digest.update(shared_by_arrow(chunk).data)
     return digest.hexdigest()

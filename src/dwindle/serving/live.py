@@ -22,7 +22,8 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.names import split
 from dwindle.model.classes import ClassModels
-from dwindle.model.model import Model, heaviest_first
+from dwindle.model.model import Model
+from dwindle.model.order import heaviest_first
 from dwindle.runs.checkpoint import Reached
 from dwindle.serving.drawing import Moment, Point, nan, parts_of
 from dwindle.serving.figures import Latency

@@ -21,7 +21,8 @@ from dwindle.features.names import Text
 from dwindle.model.classes import ClassModels
 from dwindle.model.export.linear import Feature, cuts, product_key
 from dwindle.model.export.vw_hash import feature_number, product_number
-from dwindle.model.model import Model, heaviest_first
+from dwindle.model.model import Model
+from dwindle.model.order import heaviest_first
 
 _LINE = re.compile(r"(?P<name>.+?)(?:\[(?P<k>\d+)\])?:(?P<place>\d+):(?P<weight>[^ ]+)(?: .*)?")
 _NAMELESS = re.compile(r"\d+:[^ :]+(?: .*)?")
