@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dwindle._base.checks import flag, number, numbers, whole
 from dwindle._base.errors import DataError
 from dwindle.features.keys import LARGEST
+from dwindle.features.sorting import radix_sorted
 
 MOST_CELLS = 2**40  # 64 TB of them
 MOST_PASSES = 2**31
@@ -53,7 +54,7 @@ def check_keys(key: NDArray[Any]) -> None:
     """Refuse keys that are no keys, or that are there more than once."""
     if key.dtype != np.uint64:
         raise DataError(f"the column id is of type {key.dtype}: expected uint64")
-    in_order = np.sort(key)
+    in_order = radix_sorted(key.copy())
     if len(key) and in_order[-1] > LARGEST:
         raise DataError(f"id {in_order[-1]} is larger than {LARGEST}")
     again = in_order[1:][in_order[1:] == in_order[:-1]]

@@ -97,6 +97,8 @@ class FeatureNames(Sequence[str]):
     def __getitem__(self, k: Any) -> Any:
         places = range(len(self))[k]
         if isinstance(places, range):
+            if isinstance(self, Text) and len(places) == len(self) and places.step == 1:
+                return self
             return Text(*self.spelled(np.arange(places.start, places.stop, places.step)))
         return decoded(*self.spelled(np.array([places])))[0]
 
@@ -195,14 +197,37 @@ class Text(FeatureNames):
         sizes = np.concatenate([np.diff(part.bound) for part in parts])
         return cls(offsets(sizes), np.concatenate([part.text for part in parts]))
 
-    @classmethod
-    def joined(cls, namespaces: "Text", features: "Text") -> "Text":
-        """Undo `split`."""
-        nul = len(namespaces.text)
-        text = np.concatenate([namespaces.text, np.zeros(1, np.uint8), features.text])
-        begin, size = (np.empty((len(features), 3), np.int64) for _ in range(2))
-        begin[:, 0], size[:, 0] = namespaces.bound[:-1], np.diff(namespaces.bound)
-        begin[:, 1], size[:, 1] = nul, size[:, 0] > 0
-        begin[:, 2], size[:, 2] = features.bound[:-1] + nul + 1, np.diff(features.bound)
-        bound, text = cut(text, begin.ravel(), size.ravel())
-        return cls(bound[::3].copy(), text)
+
+class JoinedNames(Text):
+    """Names that undo `Text.split`: they are joined when they are first asked for.
+
+    >>> [shown(name) for name in JoinedNames(Text.of(["ad", ""]), Text.of(["shoes", "hour"]))]
+    ['ad^shoes', 'hour']
+    """
+
+    def __init__(self, namespaces: Text, features: Text) -> None:
+        self._parts = namespaces, features
+
+    def __len__(self) -> int:
+        return len(self._parts[1])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"bound", "text"}:
+            raise AttributeError(name)
+        self.bound, self.text = _joined(*self._parts)
+        return getattr(self, name)
+
+    def split(self) -> tuple[Text, Text]:
+        """Return the namespaces of all names, and the names in them."""
+        return self._parts
+
+
+def _joined(namespaces: Text, features: Text) -> Spelled:
+    nul = len(namespaces.text)
+    text = np.concatenate([namespaces.text, np.zeros(1, np.uint8), features.text])
+    begin, size = (np.empty((len(features), 3), np.int64) for _ in range(2))
+    begin[:, 0], size[:, 0] = namespaces.bound[:-1], np.diff(namespaces.bound)
+    begin[:, 1], size[:, 1] = nul, size[:, 0] > 0
+    begin[:, 2], size[:, 2] = features.bound[:-1] + nul + 1, np.diff(features.bound)
+    bound, text = cut(text, begin.ravel(), size.ravel())
+    return bound[::3].copy(), text

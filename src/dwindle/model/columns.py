@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dwindle._base.checks import whole
 from dwindle._base.errors import DataError
-from dwindle.features.names import Text
+from dwindle.features.names import JoinedNames, Text
 from dwindle.model.storage import numbers, texts
 
 if TYPE_CHECKING:
@@ -126,4 +126,4 @@ def name_columns(names: Text) -> dict[str, Text]:
 
 def names_in(table: pa.Table) -> Text:
     """Join the columns that `name_columns` made."""
-    return Text.joined(texts(table["namespace"]), texts(table["feature"]))
+    return JoinedNames(texts(table["namespace"]), texts(table["feature"]))

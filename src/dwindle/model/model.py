@@ -23,15 +23,13 @@ from dwindle._base import remote
 from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import from_recipe, json_number
 from dwindle._base.errors import DataError, DivergedError, SettingError
-from dwindle.algorithm.shrinkage import NoShrinkage
-from dwindle.algorithm.updates import Plain
-from dwindle.engine import kernels
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
+from dwindle.engine.fixed import FixedWeights
 from dwindle.engine.kinds import learner_from, learner_of
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
-from dwindle.engine.table import empty_cells, n_cells_for, spread
+from dwindle.engine.table import n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
 from dwindle.model.checks import check_models
@@ -79,7 +77,7 @@ class Model:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_cells"}
+        return {name: value for name, value in self.__dict__.items() if name != "_fixed"}
 
     def __len__(self) -> int:
         return len(self.key)
@@ -209,39 +207,12 @@ class Model:
 
     def _predicted(self, batch: Batch, *, constant: bool, normalize: bool) -> NDArray[np.float64]:
         """Predict with or without the intercept."""
-        prediction = np.empty(batch.n_examples)
-        base = np.zeros(batch.n_examples, np.float32) if batch.base is None else batch.base
-        kernels.predict.of(NoShrinkage(), Plain())(
-            batch.start,
-            batch.key,
-            batch.x,
-            base,
-            0.0,
-            0.0,
-            0,
-            *self._cells,
-            self._bias,
-            float(constant),
-            bool(normalize),
-            NoShrinkage(),
-            Plain(),
-            prediction,
-        )
-        return prediction
-
-    @property
-    def _bias(self) -> Any:
-        bias = empty_cells(Plain(), 1)
-        bias["weight"] = self.intercept
-        return bias
+        return self._fixed.predict(batch, constant=constant, normalize=normalize)
 
     @cached_property
-    def _cells(self) -> Any:
-        """The features in a hash table, and its mixer."""
-        rows = empty_cells(Plain(), len(self))
-        rows["key"], rows["weight"] = self.key + np.uint64(1), self.weight
-        # Sparse: unlike a learner's table, it was not filled with the commonest features first.
-        return spread(rows, Plain(), n_cells_for(2 * len(self)))
+    def _fixed(self) -> FixedWeights:
+        """The features in a hash table."""
+        return FixedWeights(self.key, self.weight, self.intercept)
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the model to a file, replacing an earlier one once it is whole; return its size."""

@@ -107,13 +107,19 @@ def check_known(
     distinct = np.unique(parsed.batch.key[:LOOKED_AT])
     if not seen or parsed.batch.n_examples < 2 or len(distinct) * len(known) < expected * seen:
         return
-    if len(distinct) and len(known) and not np.isin(distinct, known).any():
+    if len(distinct) and len(known) and not _any_in(known, distinct):
         names = parsed.batch.names
         first = f"feature {parsed.batch.key[0]}" if names is None else repr(shown(names[0]))
         raise DataError(
             f"{parsed.source}: the model knows none of the first {len(distinct):,} features, as "
             f"{first}: is it the right file?{UNASKED if ask else ''}"
         )
+
+
+def _any_in(known: NDArray[np.uint64], some: NDArray[Any]) -> bool:
+    """Whether any key is among some; a few are looked up at once, for the first are often there."""
+    parts = (known[k : k + LOOKED_AT] for k in range(0, len(known), LOOKED_AT))
+    return any(np.isin(part, some).any() for part in parts)
 
 
 def as_trained(model: Model | ClassModels, reading: ReadOptions | None) -> ReadOptions:
