@@ -103,6 +103,7 @@ def lanes(
     every=1,
     intercept=False,
     normalize=False,
+    folds=(),
 ):
     """Beyond the paper: yield (prediction, predictions, weights) of several gravities at once.
 
@@ -117,6 +118,9 @@ def lanes(
 
     If the update centres, the features of the first example have means until they are not once in
     one; the intercept makes up for them: in predictions by x - m, and in the weights.
+
+    With ``folds``, that of each example, the lanes of its fold do not step: lane a is of fold a
+    modulo their number.
     """
     known = {}
     noted = 0.0
@@ -172,7 +176,7 @@ def lanes(
                 known[name].uncentre()
                 add(bias.v, weights(name), -mean * update.divisor(bias.unit, bias.n))
 
-    for features, label, importance in examples:
+    for i, (features, label, importance) in enumerate(examples):
         entries = [*features, (INTERCEPT, 1.0)] if intercept else list(features)
         if normalize and entries:
             entries = [(name, x / math.sqrt(len(entries))) for name, x in entries]
@@ -207,7 +211,11 @@ def lanes(
         slopes = [importance * slope(p, label) for p in predictions]  # step 4
         error = [0.999 * e + s * s for e, s in zip(error, slopes, strict=True)]
         best = error.index(min(error))
-        before, noise = noise, noise + slopes[best] ** 2 / squared
+        of_best = slopes[best]
+        before, noise = noise, noise + of_best**2 / squared
+        if folds:
+            n_folds = max(folds) + 1
+            slopes = [0.0 if a % n_folds == folds[i] else s for a, s in enumerate(slopes)]
         if update.lengthens:  # the best lane's n is not made for the errors of others
             most = math.sqrt(squared * noise)
             slopes = [min(max(s, -most), most) for s in slopes]
@@ -216,7 +224,7 @@ def lanes(
             feature, w = known[name], weights(name, divisor)
             x = feature.apart(value)
             root = math.sqrt(feature.n)
-            feature.n += (slopes[best] * x) ** 2
+            feature.n += (of_best * x) ** 2
             more = (math.sqrt(feature.n) - root) * feature.unit if update.proximal else 0.0
             scale = 1.0 if update.averages else update.divisor(feature.unit, feature.n)
             steps = rate if name is INTERCEPT and by_noise and update.hurries else pace
@@ -229,6 +237,6 @@ def lanes(
             if by_noise:
                 clock = advance(waiting)
             waiting = 0.0
-        squares += slopes[best] ** 2
+        squares += of_best**2
         deviation = clock / math.sqrt(squares) if by_noise and squares else 0.0
         yield prediction, predictions, model()

@@ -117,6 +117,33 @@ def test_a_plain_lane_is_the_run_of_its_gravity_alone(loss, every, seed, thresho
             assert found.get(name, 0.0) == pytest.approx(single.get(name, 0.0), 1e-4, 1e-5)
 
 
+@pytest.mark.parametrize("update", UPDATES, ids=called)
+@given(seed=seeds, n_folds=st.sampled_from([2, 5]))
+@few_examples(3, always_the_same=True)
+def test_lanes_of_folds_are_the_reference_s(update, seed, n_folds):
+    examples = stream(seed, LOGISTIC.labels)
+    fold = np.arange(len(examples)) % n_folds
+    gravities = Gravities(tuple(g for g in (0.0, 0.05) for _ in range(n_folds)))
+    learner = lane_learner(update, LOGISTIC, gravities, 0.1)
+    expected = expected_of(learner, LOGISTIC, update, examples, folds=fold.tolist())
+    assume(not rounding_decides_on_the_best(LOGISTIC, examples, expected))
+    learner.learn_in_folds(batch_of(examples), fold, n_folds)
+    agree(learner, expected[-1][2], learner.intercepts)
+
+
+@given(seed=seeds)
+@few_examples(4)
+def test_a_plain_lane_of_a_fold_is_the_run_that_never_saw_it(seed):
+    examples, n_folds = stream(seed, LOGISTIC.labels, n_examples=80), 4
+    batch, fold = batch_of(examples), np.arange(len(examples)) % n_folds
+    lanes = lane_learner(PLAIN, LOGISTIC, Gravities((0.0,) * n_folds), 0.1)
+    lanes.learn_in_folds(batch, fold, n_folds)
+    for each, predicted in enumerate(lanes.predict_lanes(batch).T):
+        alone = Learner(LOGISTIC.loss, update=Plain(), learning_rate=0.1)
+        alone.learn(batch.only(fold != each))
+        np.testing.assert_allclose(predicted, alone.predict(batch), 1e-4, 1e-5)
+
+
 def test_a_second_pass_and_a_decaying_rate_are_the_reference_s():
     examples = [e for e in stream(3, LOGISTIC.labels) if e[2] > 0]
     learner = lane_learner(rate=Schedule(0.3, power_t=0.3, pass_decay=0.5))

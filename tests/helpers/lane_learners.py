@@ -54,7 +54,7 @@ def lane_learner(update=UPDATES[0], loss=LOGISTIC, shrinkage=SIGMAS, rate=RATE, 
     return LaneLearner(loss.loss, shrinkage, update.update, rate, **settings)
 
 
-def expected_of(learner, loss, update, examples, passes=1):
+def expected_of(learner, loss, update, examples, passes=1, folds=()):
     """What the reference makes of a learner's settings and these examples."""
     shrinkage = learner.shrinkage
     schedule: Schedule = learner.schedule
@@ -72,6 +72,7 @@ def expected_of(learner, loss, update, examples, passes=1):
             every=shrinkage.truncate_every,
             intercept=learner.has_intercept,
             normalize=learner.normalize,
+            folds=folds,
         )
     )
 

@@ -7,7 +7,10 @@ from helpers import commands, planted_data
 
 FAST = ("--learning-rate", "0.3", "--pass-decay", "0.5", "--passes", "1,3", "--gravity", "0.01,0.03", "--folds", "3")  # fmt: skip
 GRID = Grid((0.3,), (0.5,), (0.0, 0.01, 0.03), passes=(1, 3))
-RUNS = 3  # one for each fold: all gravities are learned at once
+# Runs by the end of each part: all gravities and folds at once; then what is chosen and the best
+# without gravity, each fold alone.
+PARTS = (1, 4, 7)
+RUNS = PARTS[-1]
 EXAMPLES = planted_data.rows(300)
 
 

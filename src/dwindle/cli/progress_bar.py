@@ -76,7 +76,7 @@ class Bar:
     def runs(self, done: int, total: int) -> None:
         """Show how many runs of a search are made."""
         self._show("runs", _OF_RUNS, total)
-        self._progress.update(self._task, completed=done, refresh=done == total)
+        self._progress.update(self._task, completed=done, total=total, refresh=done == total)
         self._progress.start()
 
     def close(self) -> None:

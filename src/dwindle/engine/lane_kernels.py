@@ -144,6 +144,8 @@ def learn(
     rows: Any,
     predicted: Any,
     prediction: Any,
+    fold: Any,
+    n_folds: int,
 ) -> tuple[int, int, int]:
     """Pull, predict, then learn from, the examples from ``first`` on, in all lanes.
 
@@ -151,7 +153,9 @@ def learn(
     the predictions of all lanes; ``prediction[i]`` is that of the lane that was best before.
     ``slopes`` shows ``lanes[0].slope``. The clock is that of the noise, in ``state``, or, if not
     ``by_noise``, ``pulled``. ``centred`` lists the keys plus one of the features that are centred,
-    if the update centres, or 0; there is room for the first example's. Else as `kernels.learn`.
+    if the update centres, or 0; there is room for the first example's. With ``n_folds``, example i
+    is held out of every ``n_folds``-th lane from ``fold[i]`` on: they do not step. Else as
+    `kernels.learn`.
     """
     home = home_of(cells, mixer)
     mix, shift = home
@@ -247,6 +251,10 @@ def learn(
             of_noise = np.float64(of_best) / span
             state[NOISE] += of_noise * of_noise
             root = math.sqrt(state[NOISE])
+            if n_folds > 0:
+                for a in range(fold[i], len(slopes), n_folds):
+                    slopes[a] = 0.0
+                s = row(shared, "slope")
             if lengthens(update):
                 beyond = truncated(s, filled(s, np.float32(span * root)))
                 s = plus(s, times(beyond, -1.0))

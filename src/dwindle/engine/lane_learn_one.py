@@ -50,7 +50,7 @@ class LaneParts(NamedTuple):
             work.cells, work.mixer, work.capacity - work.counts[0], self.bias, self.lanes,
             self.state, self.best, self.centred, self.constant, self.normalize, self.logistic,
             self.loss, self.update, work.hashes[SLOT], work.shares, self.slopes, work.places[FRESH],
-            self.rows, self.predicted, work.prediction,
+            self.rows, self.predicted, work.prediction, work.ints[START:START], 0,
         )  # fmt: skip
         if done == 1 and judged:
             k = position[EXAMPLES] // position[LENGTH]

@@ -90,6 +90,7 @@ class LaneLearner(Learner):
         self._rows = np.dtype([("lane", "f4", (width,))])
         self._fast = FastPath(self._as_parts(), self.label_scale)
         self._held: LaneScores | None = None
+        self._fold, self._n_folds = np.zeros(0, np.int64), 0
         self._look: tuple[Any, NDArray[np.int64], int] | None = None
 
     def _as_parts(self) -> LaneParts:
@@ -226,13 +227,24 @@ class LaneLearner(Learner):
             *(self._lanes, self._state, self._best, self._centred, float(self.has_intercept)),
             *(self.normalize, self._logistic, self.loss, self._lane_update, slots),
             *(np.empty(len(slots), np.float32), self._lanes["slope"][0], fresh, rows),
-            *(predicted, prediction),
+            *(predicted, prediction, self._fold, self._n_folds),
         )
         if not self._centred.all():
             self._set_centred(self._centred[self._centred != 0])
         learned = slice(i, found[0])
         self.scores.add(predicted[learned], label[learned], importance[learned])
         return found
+
+    def learn_in_folds(self, batch: Batch, fold: NDArray[np.int64], n_folds: int) -> None:
+        """Learn; lane a does not step by the examples whose ``fold`` is a modulo ``n_folds``.
+
+        All else that lanes share, such as learning rates, is learned from every example.
+        """
+        self._fold, self._n_folds = fold, n_folds
+        try:
+            self.learn(batch)
+        finally:
+            self._n_folds = 0
 
     def sweep(self) -> None:
         """Forget the features that no lane with a gravity holds and that were absent for long.

@@ -23,24 +23,26 @@ class Folds:
         if self.n_examples < folds:
             raise DataError(f"there are {self.n_examples} examples, too few for {folds} folds")
 
-    def learned(self, fold: int) -> Iterator[Batch]:
-        """Yield the examples in order; one that is held out has importance 0."""
+    def numbered(self) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
+        """Yield the examples in order, with the fold that each is held out of."""
         for first, batch in zip(self._first[:-1], self._examples, strict=True):
-            importance = batch.importances().copy()
-            importance[(fold - first) % self.n :: self.n] = 0.0
-            yield batch._replace(importance=importance)
+            yield batch, np.arange(first, first + batch.n_examples) % self.n
 
     def predicted(
         self, predict: Callable[[Batch], NDArray[np.float64]], fold: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
         """Return predictions, labels and weights of what is held out."""
         parts = []
-        for first, batch in zip(self._first[:-1], self._examples, strict=True):
-            held = np.arange(first, first + batch.n_examples) % self.n == fold
-            held &= batch.importances() > 0
+        for batch, of in self.numbered():
+            held = (of == fold) & (batch.importances() > 0)
             some = batch.only(held)
             parts.append((predict(some), some.label, some.importances()))
         p, label, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
         if not len(p):
             raise DataError(f"fold {fold} has no labelled examples: take fewer folds")
         return p, label, weight.astype(np.float64)
+
+
+def without(batch: Batch, held: NDArray[np.bool_]) -> Batch:
+    """Return a batch in which what is held out has importance 0."""
+    return batch._replace(importance=np.where(held, np.float32(0.0), batch.importances()))

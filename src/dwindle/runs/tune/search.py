@@ -84,7 +84,8 @@ class Search:
                     best.append(found)
                     observer.best(found)
 
-        measuring = Measuring(self._measured, folds, jobs, journal, observer, scored)
+        made = self._measured, folds, jobs, journal, observer, scored
+        measuring = Measuring(*made, to_choose=True)
         ends = {}
         for update in self.grid.update:
             asked = self.grid._replace(update=(update,))
@@ -97,7 +98,7 @@ class Search:
             begun = completed(asked, examples, self.loss, self.fixed, self.classes)
             ends[update] = explore(asked, begun, folds.n_examples, measure, self.choose)
         found = self.choose(measuring.scores)
-        while measuring.measure_alone(found.chosen.setting):
+        while any(measuring.measure_alone(each.setting) for each in (found.chosen, found.dense)):
             found = self.choose(measuring.scores)
         chosen = found.chosen.setting
         told = [_at_end(end, getattr(chosen, end.name)) for end in ends[chosen.update]]
