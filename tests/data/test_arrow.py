@@ -14,7 +14,7 @@ import pytest
 from dwindle._base.errors import DataError
 from dwindle.data.formats import csv, jsonl
 from dwindle.data.formats.block import Block
-from dwindle.data.formats.tables import arrow, lists, wide
+from dwindle.data.formats.tables import arrow, lists, sizes
 from dwindle.data.formats.vw import parser as vw
 from dwindle.data.options import ReadOptions
 from helpers import reference_columns as reference
@@ -142,7 +142,7 @@ def test_bad_rows_are_numbered_through_the_file(tmp_path):
 
 def test_large_batches_are_cut(monkeypatch, path):
     monkeypatch.setattr(arrow, "MOST_ROWS", 16)
-    monkeypatch.setattr(wide, "MOST_ROWS", 16)
+    monkeypatch.setattr(sizes, "MOST_ROWS", 16)
     parts = list(arrow.batches(path, ReadOptions(**SAID)))
     assert max(len(parsed.line) for parsed in parts) <= 16
     assert [line for parsed in parts for line in parsed.line] == list(range(1, 300))

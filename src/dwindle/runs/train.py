@@ -258,7 +258,7 @@ class _Run(checkpoint.Reached):
     def _learn(self, parsed: Parsed) -> None:
         self.bad_in_pass += self._skip(parsed.bad)
         batch = parsed.batch
-        self.read.add(batch)
+        self.worker.do(self.read.add, batch)
         if self.learner is None:
             loss = self.settings.ingredients().loss
             if not self.labels.found(batch) and (loss is None or is_classification(loss)):

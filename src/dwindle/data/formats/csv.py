@@ -18,7 +18,8 @@ from dwindle.data.formats.csv_quotes import MARK, Quotes
 from dwindle.data.formats.tables.cells import numbers, unicode
 from dwindle.data.formats.tables.dates import MISSING
 from dwindle.data.formats.tables.kinds import NO, NUMBER, YES
-from dwindle.data.formats.tables.wide import MOST_ROWS, Roles, WideTable
+from dwindle.data.formats.tables.sizes import MOST_ROWS
+from dwindle.data.formats.tables.wide import Roles, WideTable
 from dwindle.data.options import ReadOptions
 from dwindle.data.pipes import Pieces
 from dwindle.data.schema import ColumnKinds

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -18,18 +18,22 @@ from dwindle.data.formats.block import Parsed
 from dwindle.data.formats.tables.checksums import Summed, Summing, checksums_of
 from dwindle.data.formats.tables.ipc_messages import is_compressed
 from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
+from dwindle.data.formats.tables.sizes import MOST_ROWS, rows_at_once
 from dwindle.data.formats.tables.validation import Validation
-from dwindle.data.formats.tables.wide import MOST_ROWS, WideTable, index_columns, rows_at_once
 from dwindle.data.options import ReadOptions
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.text.errors import quoted
 from dwindle.features.arrow import is_text
 
+if TYPE_CHECKING:
+    from dwindle.data.formats.tables.wide import WideTable
+
 _IS_SUMMED = {b"dwindle.checksums": b"xxh3"}  # in the metadata of streams that `write` wrote
 FEW = 1 << 13  # rows of strings by which their kind is decided
 # The batches of the columns of these names, each with the share of the file read by its end. Of
 # the first rows, the table says which columns of strings are categories.
-Read = Callable[[list[str], WideTable | None], Iterator[tuple[pa.RecordBatch, float]]]
+Shares = Iterator[tuple[pa.RecordBatch, float]]
+Read = Callable[[list[str], "WideTable | None"], Shares]
 
 
 def batches(
@@ -68,7 +72,7 @@ def reader_batches(
 ) -> Iterator[Parsed]:
     """Read the batches of a reader as `batches` reads those of a file."""
 
-    def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
+    def read(wanted: list[str], _table: "WideTable | None") -> Shares:
         validation = Validation(source)
         with _naming(source):
             for batch in reader:
@@ -106,6 +110,11 @@ def _read_all(
         table = None
         wanted = [name for name in schema.names if name in LIST_SCHEMA.names]
     else:
+        from dwindle.data.formats.tables.wide import (  # noqa: PLC0415  (lists are read without)
+            WideTable,
+            index_columns,
+        )
+
         table = WideTable(schema.names, source, options, kinds, index=index_columns(schema))
         wanted = table.wanted
     first = 1
@@ -124,7 +133,7 @@ def _read_all(
 
 
 def _parts(
-    part: pa.RecordBatch, source: str, line: NDArray[np.int64], table: WideTable | None
+    part: pa.RecordBatch, source: str, line: NDArray[np.int64], table: "WideTable | None"
 ) -> Iterator[Parsed]:
     """Read some rows of lists, or of a table that is wide."""
     with _naming(source):
@@ -211,7 +220,7 @@ def _parquet(path: str, name: str) -> tuple[pa.Schema, Read]:
     schema = pq.read_schema(path)
     validation = Validation(name)
 
-    def read(wanted: list[str], table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
+    def read(wanted: list[str], table: "WideTable | None") -> Shares:
         strings = [f.name for f in schema if f.name in wanted and is_text(f.type)]
         if table is not None and strings:
             with _naming(name), pq.ParquetFile(path) as file:
@@ -268,7 +277,7 @@ def _ipc_file(path: str, name: str) -> tuple[pa.Schema, Read]:
     with pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
         schema = reader.schema
 
-    def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
+    def read(wanted: list[str], _table: "WideTable | None") -> Shares:
         validation, options = Validation(name), _only(wanted, schema)
         with (
             _naming(name),
@@ -287,7 +296,7 @@ def _ipc_stream(path: str, name: str, data: pa.Buffer | None = None) -> tuple[pa
     with _stream(path, name, data, None) as (_, reader, _):
         schema = reader.schema
 
-    def read(wanted: list[str], _table: WideTable | None) -> Iterator[tuple[pa.RecordBatch, float]]:
+    def read(wanted: list[str], _table: "WideTable | None") -> Shares:
         validation = Validation(name)
         with (
             _naming(name),

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dwindle._base.errors import DataError
-from dwindle.features.arrow import text_of_strings
+from dwindle.features.arrow import shared_by_arrow, text_of_strings
 
 
 class Validation:
@@ -61,10 +60,11 @@ class Validation:
             _check_values(words)
             self._known[name] = words.buffers()
         column.indices.validate(full=True)
-        found = pc.min_max(column.indices)
-        least, most = found["min"].as_py(), found["max"].as_py()
-        if most is not None and not 0 <= least <= most < len(words):
-            raise pa.ArrowInvalid(f"codes from {least} to {most} of {len(words)} words")
+        codes = column.indices.drop_null() if column.null_count else column.indices
+        code = shared_by_arrow(codes)
+        if len(code) and not 0 <= code.min() <= code.max() < len(words):
+            span = f"{code.min()} to {code.max()}"
+            raise pa.ArrowInvalid(f"codes from {span} of {len(words)} words")
 
 
 def _check_values(column: pa.Array) -> None:

@@ -32,15 +32,6 @@ from dwindle.data.schema import Column, ColumnKinds, Kind, listed
 from dwindle.data.text.errors import is_number, quoted
 from dwindle.features.arrow import as_dictionary, column_values, is_text, text_of_strings
 
-MOST_ROWS = 1 << 16  # in a batch, to bound the memory it takes
-MOST_TEXT = 1 << 22  # bytes of strings in a batch; their words take some ten times as much
-
-
-def rows_at_once(table: pa.RecordBatch) -> int:
-    """Return how many rows of a table make a batch."""
-    size = sum(column.nbytes for column in table.columns if is_text(column.type))
-    return max(1, min(MOST_ROWS, MOST_TEXT * table.num_rows // max(size, 1)))
-
 
 class Roles(NamedTuple):
     """Which columns of a table are the label, the weight, the features and the names of rows."""
