@@ -29,18 +29,20 @@ class Folds:
             yield batch, np.arange(first, first + batch.n_examples) % self.n
 
     def predicted(
-        self, predict: Callable[[Batch], NDArray[np.float64]], fold: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
-        """Return predictions, labels and weights of what is held out."""
+        self, predict: Callable[[Batch], NDArray[np.float64]], folds: Sequence[int]
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]]:
+        """Yield predictions, labels and weights of what each of these folds holds out."""
         parts = []
         for batch, of in self.numbered():
-            held = (of == fold) & (batch.importances() > 0)
-            some = batch.only(held)
-            parts.append((predict(some), some.label, some.importances()))
-        p, label, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
-        if not len(p):
-            raise DataError(f"fold {fold} has no labelled examples: take fewer folds")
-        return p, label, weight.astype(np.float64)
+            held = np.isin(of, folds) & (batch.importances() > 0)
+            some = batch if held.all() else batch.only(held)
+            parts.append((predict(some), some.label, some.importances(), of[held]))
+        p, label, weight, of = (np.concatenate(each) for each in zip(*parts, strict=True))
+        for fold in folds:
+            those = of == fold
+            if not those.any():
+                raise DataError(f"fold {fold} has no labelled examples: take fewer folds")
+            yield p[those], label[those], weight[those].astype(np.float64)
 
 
 def without(batch: Batch, held: NDArray[np.bool_]) -> Batch:

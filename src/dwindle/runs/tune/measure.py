@@ -244,19 +244,19 @@ class Measuring:
         if not isinstance(learner, LaneLearner):
             # A model cut to its heaviest features is another model; uncut, it is the learner.
             model = learner if self.what.keep is None else model_of(learner, keep=self.what.keep)
-            p, label, weight = self._folds.predicted(model.predict, folds[0])
+            ((p, label, weight),) = self._folds.predicted(model.predict, folds)
             return [[self._measured(p, label, weight) | {"kept": float(len(model))}]]
-        found, kept = [], learner.kept().tolist()
-        for at, fold in enumerate(folds):
-            columns, label, weight = self._folds.predicted(learner.predict_lanes, fold)
-            found.append(
-                [
-                    self._measured(np.ascontiguousarray(columns[:, lane]), label, weight)
-                    | {"kept": float(kept[lane])}
-                    for lane in range(at, len(kept), len(folds))
-                ]
+        kept = learner.kept().tolist()
+        return [
+            [
+                self._measured(np.ascontiguousarray(columns[:, lane]), label, weight)
+                | {"kept": float(kept[lane])}
+                for lane in range(at, len(kept), len(folds))
+            ]
+            for at, (columns, label, weight) in enumerate(
+                self._folds.predicted(learner.predict_lanes, folds)
             )
-        return found
+        ]
 
     def _measured(self, p: Any, label: Any, weight: Any) -> dict[str, float]:
         if not np.isfinite(p).all():
