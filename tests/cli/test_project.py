@@ -45,6 +45,13 @@ def test_the_command_line_comes_first(folder):
     assert gravity(folder) == 0.0
 
 
+def test_true_is_an_option_without_its_value(folder):
+    text = 'label-column = "clicked"\n[train]\nlive = true\ngravity = 1e-3\n'
+    (folder / "dwindle.toml").write_text(text)
+    done = command("train", "d.csv", "-m", "m.parquet", cwd=folder, text=True)
+    assert "watch it at http://127.0.0.1:" in done.stderr
+
+
 def test_another_file_may_be_named_or_none(folder, monkeypatch):
     (folder / "other.toml").write_text('label-column = "clicked"\n[train]\ngravity = 0.5\n')
     monkeypatch.setenv("DWINDLE_CONFIG", str(folder / "other.toml"))

@@ -176,6 +176,19 @@ def test_probabilities_and_labels_are_what_link_and_binary_ask_for(folders):
     assert (label == np.sign(score)).all()
 
 
+def test_predictions_are_lines_of_text_whatever_the_file_is_called(folders):
+    with chdir(folders[1]):
+        dwindle("vw", *"two.train.dat --loss_function logistic -f named -p p.csv --quiet".split())
+    assert len(predictions(folders[1], "p.csv")) == N
+
+
+def test_learning_on_takes_the_loss_of_the_model(folders):
+    with chdir(folders[1]):
+        dwindle("vw", *"two.train.dat --loss_function logistic -f first --quiet".split())
+        dwindle("vw", *"two.train.dat -i first -f second --quiet".split())
+        assert "Logistic" in dwindle("inspect", "second", text=True).stdout
+
+
 def test_what_becomes_of_each_flag_is_said(folders):
     _, ours = folders
     done = dwindle(

@@ -103,6 +103,8 @@ def _value(
         if not isinstance(value, bool):
             raise click.UsageError(f"{where}: expected true or false, got {value!r}")
         return {option.name: value}
+    if value is True and isinstance(option.flag_value, int | str):  # as the option without a value
+        return {option.name: option.flag_value}
     if isinstance(value, bool | dict) or isinstance(value, list) != bool(option.multiple):
         what = "a list" if option.multiple else "one value"
         raise click.UsageError(f"{where}: expected {what}, got {value!r}")

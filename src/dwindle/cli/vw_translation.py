@@ -69,7 +69,8 @@ class _Command:
         reading = self._reading(labelled=False)
         for path, kind in asked:
             output = "-" if path in {"-", "/dev/stdout", "stdout"} else str(path)
-            words = ["predict", model, *self._data, *reading, *kind, "--tags", "--output", output]
+            lines = [*kind, "--tags", "--output-format", "text"]  # whatever the file is called
+            words = ["predict", model, *self._data, *reading, *lines, "--output", output]
             commands.append(words)
         shows = all(words[-1] != "-" for words in commands)  # no predictions among the figures
         if not learns and shows and "-" not in self._data and not self._has("quiet"):
@@ -113,7 +114,10 @@ class _Command:
             if int(k) == 2:
                 return ["--loss", "logistic"]
             return ["--loss", "logistic", "--classes", ",".join(map(str, range(1, int(k) + 1)))]
-        name = self._one("loss_function") or "squared"
+        name = self._one("loss_function")
+        if name is None and self._has("initial_regressor"):
+            return []  # the model's own
+        name = name or "squared"
         if name not in LOSSES:
             raise click.UsageError(
                 f"--loss_function {name} is not done here: take {', '.join(LOSSES)}."
