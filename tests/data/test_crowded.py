@@ -6,11 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dwindle.data import sources
 from dwindle.data.formats import interactions
 from dwindle.data.formats.tables import vocabulary
 from dwindle.data.formats.vw import parser
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
+from dwindle.data.text import lines
 
 LINES = 60
 ROWS = [
@@ -83,3 +85,19 @@ def test_lines_of_many_products_are_read_in_parts(name, most, tmp_path, monkeypa
     again, parts = everything(path, how)
     assert again == whole
     assert parts > 3
+
+
+def test_blocks_are_smaller_where_their_lines_make_many_products(tmp_path, monkeypatch):
+    path = tmp_path / "a.vw"
+    path.write_text("".join(f"1 |words w{i} a b c d e f g h i j k l\n" for i in range(2000)))
+    options = ReadOptions(interactions=CROSSED)
+    whole = [line for parsed in read([str(path)], options) for line in parsed.line.tolist()]
+    monkeypatch.setattr(lines, "FIRST", 1 << 12)
+    monkeypatch.setattr(lines, "LEAST", 1 << 8)
+    monkeypatch.setattr(lines, "MOST_FEATURES", 5000)
+    monkeypatch.setattr(sources, "SMALL", 0)
+    batches = [*read([str(path)], options)]
+    assert [line for parsed in batches for line in parsed.line.tolist()] == whole
+    n_features = [len(parsed.batch.key) for parsed in batches]
+    assert max(n_features[1:]) < 6000 < n_features[0]
+    assert min(n_features[1:-1]) > 4000

@@ -20,7 +20,8 @@ from dwindle.jit.numbers import uint64
 DIGITS = 19  # a decimal of so many digits always fits into 64 bits
 PENDING = 1024  # names, of 32 bytes on average, that a kernel may leave to be written down
 ZERO = ord("0")
-BATCHES = 2  # that may wait for their names to be read
+BATCHES = 2  # that may wait for their names to be read, and more while most of their names are new,
+MOST_NEW = 1 << 21  # up to so many new ones
 FEW = 2**14  # names that take no longer to read than to hand to another thread
 SLACK = 1.5  # the ratio of names kept to names needed at which the others are forgotten
 
@@ -61,7 +62,8 @@ class NameTable:
 
     Names are read late, and by a thread of their own: where many features die young, most names
     are never needed, and learning does not wait for the others. A sweep reads the names of earlier
-    batches; without one, a batch waits for its names to be read until `BATCHES` others followed.
+    batches; without one, a batch waits for its names to be read until `BATCHES` others followed,
+    or until there are `MOST_NEW` new names if it has more new ones than others.
 
     Beyond ``most`` bytes, long names are `shortened`, from then on.
     """
@@ -100,9 +102,14 @@ class NameTable:
                 self._unread[-1].append(new)
             else:
                 self._unread.append([new])
-            if len(self._unread) > BATCHES:
+            while len(self._unread) > BATCHES and self._is_due(self._unread[:1]):
                 first = [self._unread.pop(0)]
                 self._do(_count(first), self._read, first)
+
+    def _is_due(self, first: list[list[UnreadNames]]) -> bool:
+        """Whether the names of the first batch are to be read before a sweep has been there."""
+        are_few = 2 * _count(first) < len(first[0][0].names)
+        return are_few or _count(self._unread) > MOST_NEW
 
     def sweep(self, live: BloomFilter, n_live: int) -> None:
         """Forget the names of keys that are not among the ``live`` ones."""

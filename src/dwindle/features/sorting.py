@@ -23,17 +23,31 @@ def radix_sorted(number: NDArray[np.uint64], n_last: int = 0) -> NDArray[np.uint
     >>> radix_sorted(np.array([7, 5, 6], np.uint64), n_last=1).tolist()
     [5, 7, 6]
     """
-    if not len(number):
-        return number
-    found: NDArray[np.uint64] = _sorted(number, np.empty_like(number), n_last)
+    nothing = np.empty(0, np.int64)
+    found: NDArray[np.uint64] = _sorted(number, np.empty_like(number), nothing, nothing, n_last)[0]
+    return found
+
+
+def radix_order(number: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the places of numbers in their order, the first of equal ones first.
+
+    >>> radix_order(np.array([7, 5, 7, 6], np.uint64)).tolist()
+    [1, 3, 0, 2]
+    """
+    place = np.arange(len(number))
+    spare = np.empty_like(number), np.empty_like(place)
+    found: NDArray[np.int64] = _sorted(number.copy(), spare[0], place, spare[1], 0)[1]
     return found
 
 
 @kernel
-def _sorted(number: Any, spare: Any, n_last: int) -> Any:
-    """Sort digit by digit, from the last one on, moving all numbers to and fro."""
+def _sorted(number: Any, spare: Any, place: Any, spare_place: Any, n_last: int) -> tuple[Any, Any]:
+    """Sort digit by digit, from the last one on, moving all to and fro; places come along, if any.
+
+    Whatever is equal in all digits so far stays in its order.
+    """
     end = np.empty(N_DIGITS, np.int64)
-    for shift in range(n_last, BITS, DIGIT):
+    for shift in range(n_last, BITS if len(number) else 0, DIGIT):
         end[:] = 0
         for k in range(len(number)):
             end[(number[k] >> uint64(shift)) & uint64(N_DIGITS - 1)] += 1
@@ -45,6 +59,9 @@ def _sorted(number: Any, spare: Any, n_last: int) -> Any:
         for k in range(len(number)):
             d = (number[k] >> uint64(shift)) & uint64(N_DIGITS - 1)
             spare[end[d]] = number[k]
+            if len(place) > 0:
+                spare_place[end[d]] = place[k]
             end[d] += 1
         number, spare = spare, number
-    return number
+        place, spare_place = spare_place, place
+    return number, place

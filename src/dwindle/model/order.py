@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.features.sorting import radix_sorted
+from dwindle.features.sorting import radix_order, radix_sorted
 
 
 def heaviest_first(key: NDArray[np.uint64], weight: NDArray[Any]) -> NDArray[np.int64]:
@@ -27,5 +27,7 @@ def heaviest_first(key: NDArray[np.uint64], weight: NDArray[Any]) -> NDArray[np.
     tied[1:] = packed[1:] == packed[:-1]
     tied[:-1] |= tied[1:]
     some = order[tied]
-    order[tied] = some[np.lexsort((key[some], -np.abs(weight[some])))]
+    some = some[radix_order(key[some])]
+    size = np.abs(weight[some], dtype=np.float64).view(np.uint64)
+    order[tied] = some[radix_order(~size)]
     return order

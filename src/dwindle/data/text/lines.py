@@ -2,7 +2,9 @@
 
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -14,12 +16,29 @@ from dwindle._base.text import NEWLINE
 from dwindle._base.threads import check_wanted, ordered_map
 from dwindle.data.buffers import Memory
 from dwindle.data.formats.block import Block, Parsed
-from dwindle.data.formats.interactions import Crowded, in_parts
+from dwindle.data.formats.interactions import MOST_PRODUCTS, Crowded, in_parts
 from dwindle.data.options import BLOCK, LONGEST_LINE, ReadOptions, for_tables
 from dwindle.data.pipes import Arriving
 from dwindle.data.schema import ColumnKinds
 from dwindle.data.sources import Opened
 from dwindle.data.text.scan import last_line, size_of
+
+# With interactions, a few bytes may make many features. Beyond so many in a batch, one thread waits
+# for the other, and memory is cleared and filled that was given back a moment ago.
+MOST_FEATURES = 1 << 19
+FIRST, LEAST = 1 << 18, 1 << 14  # bytes of the first block then, and of any
+
+
+@dataclass
+class BlockSize:
+    """How many bytes of text make a block."""
+
+    now: int
+
+    def follow(self, block: Block, parsed: Parsed | Block) -> None:
+        """Choose it by what came of a block; a block itself has too many features for a batch."""
+        n = len(parsed.batch.key) if isinstance(parsed, Parsed) else MOST_PRODUCTS
+        self.now = min(max(len(block.data) * MOST_FEATURES // max(n, 1), LEAST), BLOCK)
 
 
 def parsed_lines(
@@ -34,10 +53,15 @@ def parsed_lines(
     if idle:
         kinds.note(f"{source.name}: has no columns: {', '.join(idle)} only says how to read tables")
     part = partial(parse, interactions=options.interactions, ignore=options.dropped)
-    found = blocks_of(source, options)
+    size = BlockSize(options.block_size)
+    chosen = options.interactions and options.block_size == BLOCK and not source.small
+    if chosen:
+        size.now = FIRST
+    found = blocks_of(source, options, size)
     if mentions is not None:
         found = searched(found, mentions, kinds)
-    return parsed_blocks(part, found, options, at_once=source.small)
+    follow = size.follow if chosen else None
+    return parsed_blocks(part, found, options, at_once=source.small, follow=follow)
 
 
 def searched(
@@ -56,8 +80,12 @@ def parsed_blocks(
     options: ReadOptions,
     *,
     at_once: bool,
+    follow: Callable[[Block, Parsed | Block], None] | None = None,
 ) -> Iterator[Parsed]:
-    """Parse blocks on several threads, in their order; ``at_once``, in this one."""
+    """Parse blocks on several threads, in their order; ``at_once``, in this one.
+
+    What comes of the first block is told to ``follow`` before the second one is read.
+    """
 
     def parse_block(block: Block) -> Parsed:
         return parse(block)._replace(source=block.source, end=block.end)
@@ -71,6 +99,10 @@ def parsed_blocks(
     # By default one core is left for learning.
     n_threads = options.threads or max(1, min(2, cores() - 1))
     read = map(parse_at_once, found) if at_once else ordered_map(parse_at_once, found, n_threads)
+    if follow is not None and (first := next(found, None)) is not None:
+        parsed_first = parse_at_once(first)
+        follow(first, parsed_first)
+        read = chain([parsed_first], read)
     for parsed in read:
         if isinstance(parsed, Parsed):
             yield parsed
@@ -91,17 +123,19 @@ def _in_parts(parse: Callable[[Block], Parsed], block: Block) -> Iterator[Parsed
     return in_parts(read, 0, len(bound) - 1)
 
 
-def blocks_of(source: Opened, options: ReadOptions) -> Iterator[Block]:
+def blocks_of(
+    source: Opened, options: ReadOptions, size: BlockSize | None = None
+) -> Iterator[Block]:
     """Cut a file into blocks that know how far they reach."""
     clock = source.clock if options.live else None
-    found = blocks(source.file, source.name, options.block_size, clock)
+    found = blocks(source.file, source.name, size or options.block_size, clock)
     return (block._replace(end=source.tell()) for block in found)
 
 
 def blocks(
     file: BinaryIO,
     source: str,
-    size: int = BLOCK,
+    size: int | BlockSize = BLOCK,
     clock: Callable[[], Arriving] | None = None,
 ) -> Iterator[Block]:
     """Cut a file into blocks of whole lines, of about ``size`` bytes or of one long line.
@@ -109,11 +143,13 @@ def blocks(
     With the ``clock`` of a pipe (see `pipes`), a block ends when it says so.
     """
     memory = Memory()
+    bytes_of = BlockSize(size) if isinstance(size, int) else size
     rest, line = b"", 1
     while True:
         check_wanted()
+        n = max(bytes_of.now, len(rest))
         # Twice as much of a long line each time, as what was read of it is copied.
-        text = memory.empty(len(rest) + max(size, len(rest)), np.uint8)
+        text = memory.empty(len(rest) + n, np.uint8)
         text[: len(rest)] = np.frombuffer(rest, np.uint8)
         end = _fill(text, len(rest), cast("io.BufferedReader", file), clock)
         if end == len(rest):
