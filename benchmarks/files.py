@@ -13,12 +13,14 @@ import numpy as np
 from benchmarks.data import Labels
 from benchmarks.results import Figure, Row, row, speed
 from benchmarks.side_by_side import Plan, Run, interleaved
+from benchmarks.split import split
 from benchmarks.tools import (
     ADAPTIVE,
     DEFAULT_BITS,
     FIT,
     OURS,
     PAIRS,
+    PLAIN,
     PREDICT,
     VW_PREDICT,
     Input,
@@ -35,6 +37,7 @@ from dwindle.runs.metrics import auc
 
 HERE = Path(__file__).parent
 TEN = ", ten lines"
+SPLIT = (ADAPTIVE, PLAIN, PREDICT)  # contestants of whom it is said where their time goes
 
 
 class Text(NamedTuple):
@@ -124,8 +127,9 @@ def _raced(case: Case, plan: Plan) -> tuple[list[Row], list[Figure]]:
     small = {f"{name}{TEN}": command for name, command in tens.items()}
     for each in case.what or (text,):
         _read(each)
-    # The ten lines load what the whole text needs, unless it comes in another container.
-    warm_up = [*small, *(whole if case.what else ())]
+    # The ten lines load what the whole text needs, unless it comes in another container, or many
+    # of its features come and go.
+    warm_up = [*small, *(whole if case.what else case.ours if case.reading.ours else ())]
     found = interleaved(whole | small, max(1, plan.rounds - case.fewer), warm_up)
     runs = {name: found[name] for name in whole}
     starts = {name: found[f"{name}{TEN}"] for name in whole}
@@ -133,7 +137,8 @@ def _raced(case: Case, plan: Plan) -> tuple[list[Row], list[Figure]]:
     more |= _quality(case, plan) if case.predicts else {}
     rows = [
         row(case.name, name, runs[name], starts[name], **more.get(name, {}))._replace(
-            command=spoken(command, plan.out / "whole", text.parent)
+            command=spoken(command, plan.out / "whole", text.parent),
+            split=split(command, plan.out) if name in SPLIT else {},
         )
         for name, command in whole.items()
     ]

@@ -27,6 +27,7 @@ class Row(NamedTuple):
     command: str = ""
     load: float = 0.0  # the highest load average before a round
     others: float = 0.0  # processors that other programs used meanwhile
+    split: dict[str, float] = {}  # noqa: RUF012  (never written to)  # shares: see `split`
 
 
 class Figure(NamedTuple):

@@ -28,7 +28,8 @@ def show(workload: dict[str, Any]) -> None:
     if workload["figures"]:
         figures = map(words.cells_of_figure, workload["figures"])
         console.print(_table(words.FIGURES, figures, (3,)))
-    goals = [words.cells_of_bar(each) for each in held({"workloads": [workload]})]
+    alone = {"workloads": [workload]}
+    goals = [words.cells_of_bar(each, alone) for each in held(alone)]
     if goals:
         console.print(_table(words.BARRED, goals, (2,)))
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from benchmarks.bars import Held
+from benchmarks.tools import PAIRS
 
 ROWS = ("case", "program", "wall s", "start-up s", "CPU s", "peak MB", "more")
 FIGURES = ("case", "figure", "smallest to largest", "excluding start-up")
@@ -34,13 +35,24 @@ def cells_of_figure(figure: dict[str, Any]) -> list[str]:
     ]
 
 
-def cells_of_bar(held: Held) -> list[str]:
+def cells_of_bar(held: Held, results: dict[str, Any]) -> list[str]:
     """Return a goal and the worst of its figures, in the columns `BARRED`."""
     case, value, extremes, work = cells_of_figure(held.figure)
     worst = f"{case}: " if held.n == 1 else f"worst of {held.n}, {case}: "
     goal = f"{held.bar.sense} {number(held.bar.limit)}"
-    limits = "" if held.bar.holds(held.figure["value"]["median"]) else held.bar.see
+    limits = ""
+    if not held.bar.holds(held.figure["value"]["median"]):
+        limits = f"{held.bar.see}{_split(held.figure, results)}"
     return [held.bar.workload, f"{worst}{value} ({extremes})", work, goal, held.verdict, limits]
+
+
+def _split(figure: dict[str, Any], results: dict[str, Any]) -> str:
+    """Say which share of its time our program took for what, if that was measured."""
+    ours = PAIRS.get(figure["what"], ("", ""))[1]
+    for row in _rows(results):
+        if (row["case"], row["contestant"]) == (figure["case"], ours) and row.get("split"):
+            return ": " + ", ".join(f"{phase} {share:.0%}" for phase, share in row["split"].items())
+    return ""
 
 
 def number(value: float | None) -> str:

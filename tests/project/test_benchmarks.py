@@ -18,7 +18,8 @@ from benchmarks.lines import VALUES, Shape, Writer
 from benchmarks.page import BEGIN, END, README, draw, page, with_figures
 from benchmarks.results import Figure, Found, Row, about, as_json
 from benchmarks.side_by_side import Plan, Spread, interleaved, ratio
-from benchmarks.tools import bits_for, vw
+from benchmarks.split import split
+from benchmarks.tools import bits_for, dwindle, vw
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
 from helpers import reference_parsers
@@ -50,6 +51,26 @@ def results_of(*workloads, others=0.02):
     rows = [ROW._replace(others=others)]
     found = [as_json(name, "Text.", Found("of all kinds", rows, FIGURES)) for name in workloads]
     return json.loads(json.dumps({"about": about(settings), "workloads": found}))
+
+
+def test_the_page_says_where_the_time_of_a_case_that_is_short_goes():
+    results = results_of("shapes")
+    short = ROW._replace(contestant="dwindle, adaptive", split={"start-up": 0.62, "learning": 0.38})
+    results["workloads"][0]["rows"] += as_json("shapes", "", Found("", [short], []))["rows"]
+    [line] = [line for line in page(results).splitlines() if "worst of 2, words: 1.25" in line]
+    assert "Parsing: start-up 62%, learning 38%" in line
+
+
+@pytest.mark.slow
+def test_the_phases_of_a_command_are_all_of_its_time(tmp_path):
+    text, model = tmp_path / "a.vw", tmp_path / "a.parquet"
+    text.write_text("1 |f a b:2\n-1 |f c\n" * 50)
+    learned = split(dwindle("train", text, "-m", model, "--quiet"), tmp_path)
+    assert list(learned) == ["start-up", "learning", "waiting for examples", "the model"]
+    predicted = split(dwindle("predict", model, text, "-o", tmp_path / "a.txt"), tmp_path)
+    assert list(predicted) == ["start-up", "writing", "waiting for examples"]
+    for shares in (learned, predicted):
+        assert sum(shares.values()) == pytest.approx(1, abs=0.01)
 
 
 def run(*names, **options):
