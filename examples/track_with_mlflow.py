@@ -54,6 +54,6 @@ def tracked(data: str, model: str, settings: TrainSettings, folder: Path) -> str
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:  # noqa: PLR2004  (itself, the data, the model)
+    if len(sys.argv) != 3:
         sys.exit("usage: python examples/track_with_mlflow.py DATA MODEL")
     print(tracked(sys.argv[1], sys.argv[2], TrainSettings(), Path("mlruns")))

@@ -178,14 +178,26 @@ def test_probabilities_and_labels_are_what_link_and_binary_ask_for(folders):
 
 def test_predictions_are_lines_of_text_whatever_the_file_is_called(folders):
     with chdir(folders[1]):
-        dwindle("vw", *"two.train.dat --loss_function logistic -f named -p p.csv --quiet".split())
+        dwindle(
+            "vw",
+            *[
+                "two.train.dat",
+                "--loss_function",
+                "logistic",
+                "-f",
+                "named",
+                "-p",
+                "p.csv",
+                "--quiet",
+            ],
+        )
     assert len(predictions(folders[1], "p.csv")) == N
 
 
 def test_learning_on_takes_the_loss_of_the_model(folders):
     with chdir(folders[1]):
-        dwindle("vw", *"two.train.dat --loss_function logistic -f first --quiet".split())
-        dwindle("vw", *"two.train.dat -i first -f second --quiet".split())
+        dwindle("vw", *["two.train.dat", "--loss_function", "logistic", "-f", "first", "--quiet"])
+        dwindle("vw", *["two.train.dat", "-i", "first", "-f", "second", "--quiet"])
         assert "Logistic" in dwindle("inspect", "second", text=True).stdout
 
 

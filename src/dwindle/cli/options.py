@@ -23,7 +23,7 @@ SECTIONS = {
         *("update", "learning_rate", "power_t", "initial_t", "pass_decay", "beta"),
         *("intercept", "normalize", "passes"),
     ),
-    "Holdout and search": ("holdout", "patience", "folds", "metric", "jobs"),
+    "Holdout and search": ("holdout", "patience", "probes", "folds", "metric", "jobs"),
     "Going on": ("start_from", "save_state", "resume", "checkpoint_every"),
     "Server": (
         *("learn", "host", "port", "durability", "snapshot_every", "token_file", "insecure"),

@@ -182,10 +182,12 @@ class Report(Watching):
 
         s = summary
         labels, memory = mapping_of(s.labels), s.peak_memory_bytes
+        seen = s.seen if s.probes is None else s.probes.seen
         lines = [
             *frontier(s),
             "",
-            *counts(s.kept, s.seen, s.peak_live, len(s.classes)),
+            *counts(s.kept, seen, s.peak_live, len(s.classes)),
+            *([] if s.probes is None else [f"probes        {_probed(s.probes)}"]),
             *(
                 f"{name:13} {value:.3g} {EVICTED[name]}"
                 for name, value in s.eviction_report.items()
@@ -221,7 +223,17 @@ def _fields(s: Any) -> dict[str, Any]:
         "frontier": told(s.frontier),
         "class_frontiers": {str(name): told(lanes) for name, lanes in s.class_frontiers.items()},
         "choice": None if s.choice is None else s.choice._asdict(),
+        "probes": None if s.probes is None else s.probes._asdict(),
     }
+
+
+def _probed(p: Any) -> str:
+    """Say how many probes are kept, and how many features may be by chance as they are."""
+    text = f"{p.kept:,} of {counted(p.added, 'random feature')} kept"
+    if not p.real:
+        return text
+    share = p.by_chance / p.real
+    return f"{text}: some {p.by_chance:,.0f} of the features kept ({share:.0%}) may tell nothing"
 
 
 def _which(s: Any) -> str:

@@ -158,6 +158,14 @@ class TrainSettings(RunSettings):
         metavar="N",
     )
     seed: int = option(0, "With --shuffle: another seed is another order.", kind=int, least=0)
+    probes: int = option(
+        0,
+        "Add up to N random features, as frequent as real ones, and say how many are kept: as many "
+        "of the others may be kept by chance. They are not in the model.",
+        kind=int,
+        least=0,
+        metavar="N",
+    )
     save_state: bool = option(
         False,
         "Keep the learner's state in the model file, so that --start-from goes on exactly.",
@@ -175,7 +183,7 @@ class TrainSettings(RunSettings):
 # Settings of a run that has an end, or goes over its data again: a server does neither.
 OF_RUNS = frozenset(
     {"passes", "pass_decay", "cooldown", "holdout", "patience", "checkpoint_every", "shuffle"}
-) | {"seed", "save_state", "path"}
+) | {"seed", "save_state", "path", "probes"}
 ONLINE = tuple(name for name in options_of(TrainSettings) if name not in OF_RUNS)
 
 

@@ -19,7 +19,9 @@ from dwindle.runs.build import settings_of_learner, settings_of_model
 from dwindle.runs.settings import TrainSettings, complete
 
 # Settings that must be as they were when a run is resumed.
-RESUMED = ("passes", "cooldown", "holdout", "patience", "class_weight", "shuffle", "seed")
+RESUMED = (
+    *("passes", "cooldown", "holdout", "patience", "class_weight", "shuffle", "seed", "probes"),
+)
 REMEMBERED = ("keep", "skip_bad", "save_state", "path")  # settings that may be others then
 KINDS = ("categorical", "numeric", "text", "date", "drop")  # options that say what columns are
 # Settings that do nothing without another, and what to say then.

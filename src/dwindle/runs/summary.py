@@ -15,6 +15,7 @@ from dwindle.model.model import Model
 from dwindle.model.path import Path
 from dwindle.runs.checkpoint import Reached
 from dwindle.runs.loop import Best
+from dwindle.runs.probing import Probed
 from dwindle.runs.progress import Figures
 
 SHORT = 1e-3  # seconds, less than what a clock beside the compiler measures
@@ -60,6 +61,7 @@ class Summary:
     frontier: list[Lane] = field(default_factory=list)  # of gravities learned at once,
     class_frontiers: dict[Any, list[Lane]] = field(default_factory=dict)  # of several classes,
     choice: Choice | None = None  # and how one of them was chosen
+    probes: Probed | None = None  # if there were any
 
 
 def summarized(run: Reached, model: Model | ClassModels | Path, **measured: Any) -> Summary:

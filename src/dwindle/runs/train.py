@@ -24,6 +24,7 @@ from dwindle.algorithm.losses import is_classification
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import unlabelled
 from dwindle.data.options import ReadOptions, as_before, kept_reading
+from dwindle.data.probes import Probes, with_probes
 from dwindle.data.shuffle import shuffled
 from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.engine.learner import Learner
@@ -38,6 +39,7 @@ from dwindle.runs.build import choice_of, choosing, in_lanes, make_learners
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped, awaited
+from dwindle.runs.probing import check_probed, without_probes
 from dwindle.runs.progress_table import cut, extended
 from dwindle.runs.run_data import Passes, labels_of
 from dwindle.runs.settings import TrainSettings
@@ -141,6 +143,7 @@ class _Run(checkpoint.Reached):
         self.begin, self._compiled = time.monotonic(), seconds_compiling()
         self._saved = (self.begin, 0)
         self._before = 0  # examples that an earlier run learned from
+        self.probes = Probes(0)
 
     def hold_out(self) -> None:
         """Read the holdout, if it is a file, so that what is wrong with it is known at once."""
@@ -174,6 +177,9 @@ class _Run(checkpoint.Reached):
         parsed, window = self.data.learned(more), self.settings.shuffle
         if window is not None:
             parsed = shuffled(parsed, window, (self.settings.seed, self.pass_number))
+        if self.settings.probes:
+            self.probes = Probes(self.settings.probes)  # the same in each pass
+            parsed = with_probes(parsed, self.probes)
         return awaited(checkpoint.left(self, parsed), self.observer)
 
     def _step(self, parsed: Parsed) -> None:
@@ -294,6 +300,8 @@ class _Run(checkpoint.Reached):
         if told := self.labels.told():
             self.observer.classes(told)
         self.learner = make_learners(self.settings, loss, len(self.labels.target))
+        if self.settings.probes:
+            check_probed(self.learner, self.settings)
         if self.settings.path and not in_lanes(self.learner):
             raise SettingError(
                 "--path keeps several gravities, and there is one: leave out --gravity"
@@ -345,6 +353,9 @@ class _Run(checkpoint.Reached):
             model = self._made(learner, states)
         else:
             model = self._best_model()
+        probed = None
+        if self.settings.probes:
+            model, probed = without_probes(model, self.probes, learner.n_seen)
         if not isinstance(model, AllLanes):
             model = model.heaviest(self.settings.keep)
         place, fault = written(self.model_path, model.save)
@@ -361,6 +372,7 @@ class _Run(checkpoint.Reached):
             examples_per_second=rate(progress.examples - self._before, seconds - compiling),
             peak_memory_bytes=peak_memory(),
             model_bytes=size_of(place),
+            probes=probed,
         )
 
     def _states(self) -> list[dict[str, Any]] | None:
