@@ -1,5 +1,5 @@
 """``python -m dwindle`` is ``dwindle``."""
 
-from dwindle.cli import main
+from dwindle.cli import run
 
-main(prog_name="dwindle")
+run()

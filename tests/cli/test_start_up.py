@@ -1,5 +1,6 @@
 """What a command does not need is not imported: whole commands are short, and imports long."""
 
+import re
 import subprocess
 import sys
 
@@ -30,3 +31,10 @@ def test_text_is_read_without_what_only_tables_need(tmp_path):
             check=True,
         )
         assert done.stdout.splitlines()[-1] == "imported:"
+
+
+def test_a_command_that_ends_well_leaves_nothing_unsaid_nor_undone():
+    code = "import atexit, sys; atexit.register(print, 'last'); sys.argv = ['dwindle', '--version']"
+    code += "; from dwindle.cli import run; run()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.fullmatch("dwindle, version .*\nlast\n", done.stdout)

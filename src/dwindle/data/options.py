@@ -7,7 +7,7 @@ from typing import Any
 from dwindle._base.errors import SettingError
 from dwindle.data.schema import ColumnKinds, Kind, Schema, checked_kinds, in_options
 
-BLOCK = 2**21  # bytes of text parsed at a time
+BLOCK = 2**22  # bytes of text parsed at a time: threads wait for each other once for each
 LONGEST_LINE = 2**28  # bytes
 
 
