@@ -288,6 +288,46 @@ def learn(
         yield p, dict(weights)
 
 
+def section_5(examples, rates, slope, every, gravity, theta, *, intercept=False, normalize=False):
+    """Section 5's formulas for each feature of an example, literally: the pull comes after the step.
+
+    Yield (prediction, weights) as `learn` does; what a weight owes is paid in what is yielded, by the
+    same formula, and goes on being owed. Truncated gradient, or coefficient rounding if ``gravity``
+    is None. The time stamp of a feature is the number of the example where it was first seen.
+    """
+    weights, stamp = {}, {}
+    i = 0
+
+    def paid(name):
+        """The weight after what it owes, and the time stamp then."""
+        w, tau = weights[name], stamp.get(name)
+        if name is INTERCEPT:
+            return w, None
+        if gravity is None:
+            return (0.0, i) if abs(w) <= theta and i >= tau + every else (w, tau)
+        n = (i - tau) // every * every
+        return t1(w, n * rates[i - 1] * gravity, theta), tau + n
+
+    for features, label, importance in examples:
+        entries = [*features, (INTERCEPT, 1.0)] if intercept else list(features)
+        if normalize and entries:
+            entries = [(name, x / math.sqrt(len(entries))) for name, x in entries]
+        if importance == 0:
+            settled = {name: paid(name)[0] for name in weights}
+            yield sum(settled.get(name, 0.0) * x for name, x in entries), settled
+            continue
+        i += 1
+        for name, _ in entries:
+            stamp.setdefault(name, i)
+        p = sum(weights.get(name, 0.0) * x for name, x in entries)
+        s = importance * slope(p, label)
+        for name, x in entries:
+            weights[name] = weights.get(name, 0.0) - rates[i - 1] * s * x
+        for name in dict(entries):
+            weights[name], stamp[name] = paid(name)
+        yield p, {name: paid(name)[0] for name in weights}
+
+
 def averaged(examples, rates, slope, gravity, beta, *, proximal, l2=0.0):
     """Beyond the paper: yield (prediction, weights) of FTRL-Proximal, or of dual averaging.
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dwindle.algorithm.adaptive import Adaptive, Centred
     from dwindle.algorithm.dual_averaging import FTRL, RDA
     from dwindle.algorithm.losses import (
+        BinaryClippedSquared,
         ClippedSquared,
         Hinge,
         Huber,
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from dwindle.algorithm.schedules import Schedule
     from dwindle.algorithm.shrinkage import (
         ElasticNet,
+        LateRounding,
+        LateTruncation,
         NoShrinkage,
         Rounding,
         Subgradient,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from dwindle.engine.lane_scores import Choice, Lane
     from dwindle.engine.lanes import LaneLearner  # likewise
     from dwindle.engine.learner import Learner  # from model.checkpoint it can save and load
-    from dwindle.estimators.classifier import TruncatedGradientClassifier
+    from dwindle.estimators.classifier import PaperClassifier, TruncatedGradientClassifier
     from dwindle.estimators.loading import load
     from dwindle.estimators.regressor import TruncatedGradientRegressor
     from dwindle.features.batch import Batch
@@ -65,10 +68,14 @@ _HOMES = {
     "algorithm.adaptive": ("Adaptive", "Centred"),
     "algorithm.dual_averaging": ("FTRL", "RDA"),
     "algorithm.losses": (
-        *("ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson", "Quantile", "Squared"),
+        *("BinaryClippedSquared", "ClippedSquared", "Hinge", "Huber", "Logistic", "Poisson"),
+        *("Quantile", "Squared"),
     ),
     "algorithm.schedules": ("Schedule",),
-    "algorithm.shrinkage": ("ElasticNet", "NoShrinkage", "Rounding", "Subgradient", "Truncation"),
+    "algorithm.shrinkage": (
+        *("ElasticNet", "LateRounding", "LateTruncation", "NoShrinkage", "Rounding"),
+        *("Subgradient", "Truncation"),
+    ),
     "algorithm.sigmas": ("Gravities", "Sigmas"),
     "algorithm.updates": ("Averaged", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
@@ -77,7 +84,7 @@ _HOMES = {
     "data.stream": ("read",),
     "engine.explain": ("Explanation",),
     "engine.lane_scores": ("Choice", "Lane"),
-    "estimators.classifier": ("TruncatedGradientClassifier",),
+    "estimators.classifier": ("PaperClassifier", "TruncatedGradientClassifier"),
     "estimators.loading": ("load",),
     "estimators.regressor": ("TruncatedGradientRegressor",),
     "features.batch": ("Batch",),
@@ -108,6 +115,7 @@ __all__ = [
     "Adaptive",
     "Averaged",
     "Batch",
+    "BinaryClippedSquared",
     "Centred",
     "Certificate",
     "Choice",
@@ -122,11 +130,14 @@ __all__ = [
     "Huber",
     "Lane",
     "LaneLearner",
+    "LateRounding",
+    "LateTruncation",
     "Learner",
     "Logistic",
     "Model",
     "NoShrinkage",
     "Observer",
+    "PaperClassifier",
     "Path",
     "Plain",
     "Poisson",

@@ -22,6 +22,7 @@ WITH = {
     "sigmas": ("", "0.25"),
     "l2": ("--gravity 0.01", "0.001"),
     "truncate_every": ("--gravity 0.01", "7"),
+    "order": ("--gravity 0.01", "after"),
     "learning_rate": ("", "0.05"),
     "power_t": ("", "0.5"),
     "initial_t": ("--power-t 0.5", "10.0"),
@@ -66,6 +67,8 @@ def test_a_setting_that_is_given_is_in_the_model(data, tmp_path, name):
         assert made == FAMILIES[name][value].__name__
     elif name == "standardize":
         assert "scale_labels" not in settings
+    elif name == "order":
+        assert [*settings["shrinkage"]] == ["LateTruncation"]
     elif name in settings and name != "learning_rate":
         assert settings[name] == {"intercept": False, "normalize": True, "max_live": 500}[name]
     else:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import Shrinkage
+from dwindle.algorithm.shrinkage import Shrinkage, is_late, steps_of_clock
 
 WINDOW = 32768  # the most steps in a window
 FIRST = 512  # steps in a pass's first window, as it may be short; each later one is twice as long
@@ -23,7 +23,8 @@ class Clock:
     ``before`` steps were taken before the window and ``at`` within it. ``pulled[at]`` is the clock
     now and ``rate[at + 1]`` the next step's rate. In units of pull the clock is the sum of
     eta_i g_i, and ``size`` is 1. Counting moments, it is their number, and ``size`` is the pull of
-    each, equal within a window.
+    each, equal within a window. Of a shrinkage that is late it is the number of steps, and the size
+    of each is the rate of the last one taken, ``rate[at]``.
 
     ``at`` is kept in an array, ``position``, where kernels can change it. Each new window has a new
     array.
@@ -38,7 +39,8 @@ class Clock:
         self.before = 0
         self.pulled: NDArray[np.float64] = np.zeros(1)
         self.rate: NDArray[np.float64] = np.zeros(1)
-        self.size = 0.0
+        self._size = 0.0
+        self._is_late = is_late(shrinkage)
         self._length = FIRST
         self.open()
 
@@ -62,6 +64,11 @@ class Clock:
         return self.pulled.item(self.at)
 
     @property
+    def size(self) -> float:
+        """How far a unit of the clock pulls what is settled now."""
+        return self.rate.item(self.at) if self._is_late else self._size
+
+    @property
     def spent(self) -> bool:
         """Whether the window is used up."""
         return self.at == len(self.pulled) - 1
@@ -79,7 +86,9 @@ class Clock:
     def set(self, n_steps: int, passes: int, now: float, size: float) -> None:
         """Set the clock to the `state` of another one, its window used up."""
         self.before, self.passes, self.position = n_steps, passes, np.zeros(1, np.int64)
-        self.pulled, self.size = np.array([now]), size
+        self.pulled, self._size = np.array([now]), size
+        if self._is_late:
+            self.rate = np.array([size])
 
     def skip(self, n_steps: int) -> int:
         """Take up to n steps at once, as many as the window has left; return how many."""
@@ -103,7 +112,9 @@ class Clock:
         size = 1 if varies else length
         # Element k of each array is for step ``before + k``; element 0 is the clock now.
         rate = self.schedule.rates(before + np.arange(size + 1), passes)
-        every = self.shrinkage.truncate_every
+        if self._is_late:
+            rate[0] = self.rate[self.at]  # of the step taken last, perhaps in the pass before
+        every = steps_of_clock(self.shrinkage)
         moments = slice(every - before % every, None, every)
         pulls = self.shrinkage.pull(rate)
         ticks = np.zeros(size + 1)
@@ -115,6 +126,6 @@ class Clock:
             passes=passes,
             rate=rate,
             pulled=np.cumsum(ticks),
-            size=float(pulls[1]) if self.counts_moments else 1.0,
+            _size=float(pulls[1]) if self.counts_moments else 1.0,
             _length=min(2 * length, WINDOW),
         )

@@ -21,6 +21,8 @@ from dwindle._base.errors import SettingError
 Labels = NDArray[np.float32]
 Scores = NDArray[np.float64]
 
+SMALLEST = 1e-15  # probability, whose logarithm is still finite
+
 
 class Loss(Protocol):
     """What a loss defines: `value` and `slope`, and as much of the rest as it needs."""
@@ -34,6 +36,14 @@ class Loss(Protocol):
     @property
     def is_classification(self) -> bool:
         """Whether labels are two classes, -1 and +1, so that there are accuracy and AUC."""
+
+    @property
+    def boundary(self) -> float:
+        """The score above which the class +1 is predicted, if it is not 0."""
+
+    @property
+    def for_classes(self) -> "Loss":
+        """The same loss for labels -1 and +1, if this one is for numbers and there is one."""
 
     @property
     def takes_any_unit(self) -> bool:
@@ -65,6 +75,16 @@ class Loss(Protocol):
 def is_classification(loss: Any) -> bool:
     """Whether the loss tells two classes apart, whose labels are -1 and +1."""
     return bool(getattr(loss, "is_classification", False))
+
+
+def boundary(loss: Any) -> float:
+    """Return the score above which the class +1 is predicted."""
+    return float(getattr(loss, "boundary", 0.0))
+
+
+def for_classes(loss: Any) -> Any:
+    """Return the form of a loss for two classes; the loss itself, if it has no other."""
+    return getattr(loss, "for_classes", loss)
 
 
 def accepted_labels(loss: Any) -> tuple[Callable[[Labels], NDArray[np.bool_]] | None, str]:
@@ -195,6 +215,7 @@ class ClippedSquared(NamedTuple):
     """Section 5's loss: (p - y)^2 while p is in [0, 1], beyond it the tangent, for y in [0, 1].
 
     phi(p, y) = (q - y)^2 + 2 (q - y) (p - q), where q is p clipped to [0, 1]; slope 2 (q - y).
+    Where labels are two classes, it is `BinaryClippedSquared`.
     """
 
     def value(self, p: float, y: float) -> float:
@@ -203,6 +224,15 @@ class ClippedSquared(NamedTuple):
 
     def slope(self, p: float, y: float) -> float:
         return 2.0 * (min(max(p, 0.0), 1.0) - y)
+
+    def link(self, scores: Any) -> Any:
+        """Return q: predictions are clipped to [0, 1]."""
+        return clipped(scores)
+
+    @property
+    def for_classes(self) -> "BinaryClippedSquared":
+        """The loss of two classes."""
+        return BinaryClippedSquared()
 
     @property
     def wants(self) -> str:
@@ -216,6 +246,49 @@ class ClippedSquared(NamedTuple):
     def slope_bound(self) -> tuple[float, float]:
         """Return (4, 0): slope^2 = 4 (q - y)^2 <= 4 phi, as (q - y) (p - q) >= 0."""
         return 4.0, 0.0
+
+
+class BinaryClippedSquared(NamedTuple):
+    """`ClippedSquared` of two classes: labels -1 and +1, which stand for its 0 and 1.
+
+    The clipped prediction q is the probability of the class +1, which is predicted above 1/2.
+    """
+
+    def value(self, p: float, y: float) -> float:
+        t = 0.5 * (y + 1.0)
+        q = min(max(p, 0.0), 1.0)
+        return (q - t) * (q - t) + 2.0 * (q - t) * (p - q)
+
+    def slope(self, p: float, y: float) -> float:
+        return 2.0 * (min(max(p, 0.0), 1.0) - 0.5 * (y + 1.0))
+
+    @property
+    def is_classification(self) -> bool:
+        """Labels are two classes."""
+        return True
+
+    @property
+    def boundary(self) -> float:
+        """1/2, midway between the two."""
+        return 0.5
+
+    def link(self, scores: Any) -> Any:
+        """Return P(y = +1) = q."""
+        return clipped(scores)
+
+    def log_probabilities(self, scores: Scores) -> tuple[Scores, Scores]:
+        """Ln P(y = -1) and ln P(y = +1), of no less than 1e-15, so that both are finite."""
+        q = clipped(scores)
+        return np.log(np.maximum(1.0 - q, SMALLEST)), np.log(np.maximum(q, SMALLEST))
+
+    def slope_bound(self) -> tuple[float, float]:
+        """Return (4, 0), as for `ClippedSquared`."""
+        return 4.0, 0.0
+
+
+def clipped(scores: Any) -> Any:
+    """Clip a prediction, or an array of them, to [0, 1]."""
+    return min(max(scores, 0.0), 1.0) if isinstance(scores, float) else np.clip(scores, 0.0, 1.0)
 
 
 class Quantile(NamedTuple):

@@ -4,16 +4,19 @@ The command line's options, the estimators' parameters, the grid of a search, wh
 compares and the command that ``dwindle tune`` prints all derive from it.
 """
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from inspect import get_annotations
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.adaptive import Adaptive, Centred
 from dwindle.algorithm.dual_averaging import FTRL, RDA
 from dwindle.algorithm.habits import AnswersHabits
 from dwindle.algorithm.losses import (
+    BinaryClippedSquared,
     ClippedSquared,
     Hinge,
     Huber,
@@ -23,9 +26,22 @@ from dwindle.algorithm.losses import (
     Squared,
 )
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.shrinkage import ElasticNet, NoShrinkage, Rounding, Subgradient, Truncation
+from dwindle.algorithm.shrinkage import (
+    LATE,
+    ORDERS,
+    ElasticNet,
+    LateRounding,
+    LateTruncation,
+    NoShrinkage,
+    Rounding,
+    Subgradient,
+    Truncation,
+    is_late,
+)
 from dwindle.algorithm.sigmas import AUTOMATIC, Sigmas
 from dwindle.algorithm.updates import Averaged, Plain, default_learning_rate
+
+Class = TypeVar("Class", bound=type[Any])
 
 # The ingredients by the name that users give them.
 LOSSES: dict[str, Any] = {
@@ -53,6 +69,11 @@ UPDATES: dict[str, Any] = {
     "rda": RDA,
 }
 FAMILIES = {"loss": LOSSES, "shrinkage": SHRINKAGES, "update": UPDATES}
+FORMS: dict[type, str] = {  # that a name stands for too
+    BinaryClippedSquared: "clipped-squared",
+    LateTruncation: "truncation",
+    LateRounding: "rounding",
+}
 AUTO = "auto"  # the loss that suits the labels; the gravity, and the update, that suit the data
 IN_LANES = {"adaptive", "ftrl", "rda"}  # updates that learn several gravities at once,
 USUAL_IN_LANES = "rda"  # and the one that does if none is named; docs/auto.md measures it
@@ -82,9 +103,28 @@ def options_of(settings: Any) -> dict[str, Option]:
     return {name: about for name, about in found if about is not None}
 
 
+def with_defaults(defaults: Mapping[str, Any]) -> Callable[[Class], Class]:
+    """Give a class of settings other defaults, before it is made a dataclass."""
+
+    def changed(cls: Class) -> Class:
+        about = options_of(cls)  # of the class it is derived from
+        for name, value in defaults.items():
+            setattr(cls, name, field(default=value, metadata={"option": about[name]}))
+        cls.__annotations__ = dict.fromkeys(defaults, Any) | get_annotations(cls)
+        return cls
+
+    return changed
+
+
 def default_of(settings: Any, name: str) -> Any:
     """Return the default of a setting."""
     return next(each.default for each in fields(settings) if each.name == name)
+
+
+def parameters_of(ingredient: type) -> tuple[str, ...]:
+    """List the parameters of an ingredient's class: its fields, and the order if it has several."""
+    fields_: tuple[str, ...] = getattr(ingredient, "_fields", ())
+    return (*fields_, "order") if ingredient in LATE else fields_
 
 
 def several_numbers(text: str) -> tuple[float, ...]:
@@ -153,12 +193,20 @@ class LearnerSettings(AnswersHabits):
     threshold: float | None = option(
         None, "Pull only weights up to this size (the paper's theta).", default_text="all weights"
     )
+    order: str = option(
+        "before",
+        "Pull weights before the prediction, as the paper's Algorithm 1, or after the step, by the "
+        "formulas of its section 5.",
+        kind=str,
+        choices=ORDERS,
+    )
     update: Any = option(
         AUTO,
         "Update rule: adaptive (a learning rate per feature), centred (adaptive, for features far "
         "from zero; standardize chooses it), plain (the paper's), averaged "
         "(plain, returning the mean of all weights), ftrl (FTRL-Proximal) or rda (dual averaging); "
-        f"auto is {USUAL_IN_LANES} if gravity is auto or in sigmas, else adaptive.",
+        f"auto is {USUAL_IN_LANES} if gravity is auto or in sigmas, plain if the order is after, "
+        "else adaptive.",
         kind=str,
         choices=(AUTO, *UPDATES),
     )
@@ -215,13 +263,16 @@ class LearnerSettings(AnswersHabits):
         Where another shrinkage or update is asked for, ``auto`` is no gravity.
         """
         if self.sigmas is not None:
+            if self.order != default_of(self, "order"):
+                raise SettingError("sigmas pulls before the prediction: leave out order")
             if self.gravity not in (AUTO, default_of(self, "gravity")):
                 raise SettingError("sigmas stands for gravity: give one of them")
             several = isinstance(self.sigmas, Iterable)
             return Sigmas(tuple(self.sigmas) if several else (self.sigmas,))
         truncates = isinstance(self.shrinkage, str) and self._chosen("shrinkage") == "truncation"
         update = self._update_in_lanes
-        if not (isinstance(self.gravity, str) and truncates and update in IN_LANES):
+        in_lanes = update in IN_LANES and self.order == default_of(self, "order")
+        if not (isinstance(self.gravity, str) and truncates and in_lanes):
             return None
         return Sigmas() if update == "adaptive" else AUTOMATIC
 
@@ -265,7 +316,7 @@ class LearnerSettings(AnswersHabits):
             if chosen not in known:
                 allowed = ", ".join(options_of(self)[family].choices)
                 raise SettingError(f"{family} must be one of {allowed}, got {chosen!r}")
-            own = known[chosen]._fields
+            own = parameters_of(known[chosen])
         self._refuse_strange(family, own)
         if is_auto or not isinstance(chosen, str):
             return None if is_auto else chosen
@@ -276,7 +327,8 @@ class LearnerSettings(AnswersHabits):
         if family == "shrinkage" and (gravities := self.gravities) is not None:
             if chosen != "truncation":
                 raise SettingError(f"sigmas is a gravity of shrinkage truncation, not of {chosen}")
-            return gravities._replace(**{k: v for k, v in given.items() if k != "gravity"})
+            own_of_all = given.keys() & gravities._fields
+            return gravities._replace(**{name: given[name] for name in own_of_all})
         return known[chosen](**_numbers(given))
 
     def _chosen(self, family: str) -> Any:
@@ -288,16 +340,18 @@ class LearnerSettings(AnswersHabits):
             return "elastic-net"
         if family == "update" and chosen == AUTO:
             in_lanes = self.gravities is not None or isinstance(self.shrinkage, Sigmas)
-            return self._update_in_lanes if in_lanes else "adaptive"
+            late = self.order == "after" or is_late(self.shrinkage)
+            return self._update_in_lanes if in_lanes else "plain" if late else "adaptive"
         return chosen
 
     def _refuse_strange(self, family: str, own: tuple[str, ...]) -> None:
         """Refuse parameters that are set though the chosen ingredient does not have them."""
-        for name in dict.fromkeys(f for each in FAMILIES[family].values() for f in each._fields):
+        known = {key: parameters_of(each) for key, each in FAMILIES[family].items()}
+        for name in dict.fromkeys(itertools.chain(*known.values())):
             value = getattr(self, name)
             unset = (0.0, AUTO) if name == "gravity" else (default_of(self, name),)
             if name not in own and value not in unset:
-                having = [key for key, each in FAMILIES[family].items() if name in each._fields]
+                having = [key for key, parameters in known.items() if name in parameters]
                 raise SettingError(
                     f"{name} is a setting of {family} {' or '.join(having)}, "
                     f"not of {self._chosen(family)}: got {value!r}"
@@ -356,12 +410,14 @@ def _named(family: str, ingredient: Any) -> dict[str, Any]:
     if name is None:
         return {family: AUTO if ingredient is None else ingredient}
     gravity = {"gravity": ingredient.gravity} if name == "truncation" else {}
-    return {family: name} | gravity | _changed(ingredient)
+    order = {"order": "after"} if type(ingredient) in LATE.values() else {}
+    return {family: name} | gravity | _changed(ingredient) | order
 
 
 def _name_of(family: str, ingredient: Any) -> str | None:
-    """Return the name of an ingredient's class, if it has one."""
-    return next((n for n, cls in FAMILIES[family].items() if type(ingredient) is cls), None)
+    """Return the name of an ingredient's class, if it has one: the same for all its forms."""
+    names = {cls: name for name, cls in FAMILIES[family].items()} | FORMS
+    return names.get(type(ingredient))
 
 
 def _changed(ingredient: Any, *but: str) -> dict[str, Any]:

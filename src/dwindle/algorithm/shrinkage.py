@@ -6,6 +6,10 @@ at every step skipped. There are two kinds of clock (see `clock`). One runs in u
 sum of eta_i g_i, with ``size`` 1 for the paper's update; the other counts moments of equal
 ``size``.
 
+Section 5 of the paper has another order: what is owed is paid after the step, by the rate of that
+step. `LateTruncation` and `LateRounding` do so. Their clock counts steps, ``size`` is the rate of
+the last one, and ``settled`` is the paper's time stamp tau, 0 until the feature is first seen.
+
 A shrinkage is a NamedTuple with the members of `Shrinkage`. Optional ones:
 
 * ``pulls_after_predicting()``, ``shrink_in_units``, ``shrink_mean`` and ``mean_of``, instead of the
@@ -13,6 +17,7 @@ A shrinkage is a NamedTuple with the members of `Shrinkage`. Optional ones:
 * ``acts_on`` and ``path_sum``, which some updates call;
 * ``check()`` raises SettingError, by name, for a parameter it cannot use;
 * ``counts_moments``: True if the clock must count moments;
+* ``is_late``, ``arrive`` and ``pay``, of a shrinkage that acts after the step;
 * ``is_truncation``: True if `shrink` is the paper's T1 for some gravity, 0 included. Several
   updates and the regret bound are defined for T1 only.
 """
@@ -74,6 +79,27 @@ def pulls_after_predicting(shrinkage: Any) -> bool:  # noqa: ARG001  (a class ma
     return False
 
 
+@by_class_or_default
+def is_late(shrinkage: Any) -> bool:  # noqa: ARG001  (a class may look at its own)
+    """Whether weights are pulled after the step, and not before the prediction, as in section 5."""
+    return False
+
+
+@by_class_or_default
+def arrive(_shrinkage: Any, _cell: Any, _now: float) -> None:
+    """Set the time stamp of a feature that is seen for the first time, if the shrinkage is late."""
+
+
+@by_class_or_default
+def pay(_shrinkage: Any, _cell: Any, _now: float, _rate: float) -> None:
+    """Pull a weight after its step by all that it owes, if the shrinkage is late."""
+
+
+@by_class
+def stamp(shrinkage: Any, v: float, owed: float) -> float:
+    """Return how far the time stamp of the weight v moves, ``owed`` steps after it."""
+
+
 @by_class
 def acts_on(shrinkage: Any, v: float) -> bool:
     """Whether a weight of v is pulled: I(|v| <= theta). Pulls never make it false again."""
@@ -92,6 +118,11 @@ def is_truncation(shrinkage: Shrinkage) -> bool:
 def has_threshold(shrinkage: Shrinkage) -> bool:
     """Whether weights above a threshold are not pulled."""
     return bool(getattr(shrinkage, "threshold", math.inf) != math.inf)
+
+
+def steps_of_clock(shrinkage: Shrinkage) -> int:
+    """Return after how many steps the clock goes on: at each, if it counts them."""
+    return 1 if is_late(shrinkage) else shrinkage.truncate_every
 
 
 def check_shrinkage(shrinkage: Shrinkage) -> None:
@@ -154,6 +185,54 @@ class Truncation(NamedTuple):
     def check(self) -> None:
         """Refuse a negative or infinite gravity and a negative threshold."""
         check_not_negative(self, "gravity", "threshold")
+
+
+class Late:
+    """What shrinkages that act after the step have in common."""
+
+    def is_late(self) -> bool:
+        return True
+
+    def arrive(self, cell: Any, now: float) -> None:
+        if cell.settled == 0.0:
+            cell.settled = now
+
+    def pay(self, cell: Any, now: float, rate: float) -> None:
+        v, owed = cell.weight, now - cell.settled
+        cell.weight = shrink(self, v, owed, rate)
+        cell.settled += stamp(self, v, owed)
+
+
+class LateTruncation(Late, Truncation):
+    """Section 5's order of truncated gradient: T1 after the step, by all that was owed.
+
+    For each feature of example i, after the step of rate eta, with m = floor((i - tau) / K) K,
+
+        w <- T1(w, m eta g, theta), tau <- tau + m.
+
+    tau is the number of the example at which the feature was first seen. A feature that is not in
+    an example is not touched, so a prediction is made with weights that still owe.
+    ``Truncation(..., order="after")`` makes one.
+
+    >>> shrink(Truncation(gravity=0.125, truncate_every=2, order="after"), 1.0, 5.0, 0.5)
+    0.75
+    """
+
+    def shrink(self, v: float, owed: float, size: float) -> float:
+        a = math.floor(owed / self.truncate_every) * self.truncate_every * size * self.gravity
+        return v - min(max(v, -a), a) if abs(v) <= self.threshold else v
+
+    def stamp(self, _v: float, owed: float) -> float:
+        return float(math.floor(owed / self.truncate_every) * self.truncate_every)
+
+    @property
+    def is_truncation(self) -> bool:
+        """False: predictions are made before the pull, and not after."""
+        return False
+
+    def pull(self, rate: Rates) -> Rates:
+        """Return 1: the clock counts steps."""
+        return np.ones_like(rate)
 
 
 class ElasticNet(NamedTuple):
@@ -227,6 +306,24 @@ class Rounding(NamedTuple):
         check_not_negative(self, "threshold")
 
 
+class LateRounding(Late, Rounding):
+    """Section 5's order of coefficient rounding: after the step, if the last was K steps ago.
+
+    For each feature of example i, after the step: if |w| <= theta and i >= tau + K, then w <- 0 and
+    tau <- i. tau is the number of the example at which the feature was first seen, or rounded last.
+    ``Rounding(..., order="after")`` makes one.
+
+    >>> shrink(Rounding(threshold=0.1, truncate_every=2, order="after"), 0.05, 1.0, 1.0)
+    0.05
+    """
+
+    def shrink(self, v: float, owed: float, _size: float) -> float:
+        return 0.0 if owed >= self.truncate_every and abs(v) <= self.threshold else v
+
+    def stamp(self, v: float, owed: float) -> float:
+        return owed if owed >= self.truncate_every and abs(v) <= self.threshold else 0.0
+
+
 class Subgradient(NamedTuple):
     """The sub-gradient of g |v|_1 (section 3.2): v - eta g sgn(v), with sgn(0) = 0.
 
@@ -298,3 +395,23 @@ class NoShrinkage(NamedTuple):
     def pull(self, rate: Rates) -> Rates:
         """Return 0."""
         return np.zeros_like(rate)
+
+
+ORDERS = ("before", "after")  # the prediction, as in Algorithm 1, or the step, as in section 5
+LATE: dict[type, type] = {Truncation: LateTruncation, Rounding: LateRounding}
+
+
+def _with_order(cls: Any, late: Any) -> None:
+    """Let a class take an ``order``, of which "after" makes an object of ``late``."""
+    new = cls.__new__
+
+    def made(which: Any, *args: Any, order: str = "before", **fields: Any) -> Any:
+        if order not in ORDERS:
+            raise SettingError(f"order must be {' or '.join(ORDERS)}, got {order!r}")
+        return new(late if order == "after" else which, *args, **fields)
+
+    cls.__new__ = made
+
+
+for _each, _late in LATE.items():
+    _with_order(_each, _late)

@@ -24,6 +24,7 @@ from dwindle.algorithm.shrinkage import (
     Shrinkage,
     acts_on,
     has_threshold,
+    is_late,
     is_truncation,
     path_sum,
     shrink_in_units,
@@ -159,6 +160,10 @@ def check_update(
     update: Update, shrinkage: Shrinkage, schedule: Schedule, max_live: int | None
 ) -> None:
     """Refuse, by name, settings that the update cannot use, and a budget that it cannot keep."""
+    if is_late(shrinkage) and type(update) is not Plain:
+        raise SettingError(
+            f"order 'after' is section 5's, whose update is Plain: got {shrinkage} and {update}"
+        )
     if hasattr(update, "check"):
         update.check(shrinkage, schedule)
     if max_live is None:

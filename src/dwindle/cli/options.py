@@ -9,6 +9,7 @@ from dwindle._base import remote
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.settings import default_of, options_of
 from dwindle.data.formats import registry
+from dwindle.runs.settings import PAPER
 
 Function = Callable[..., Any]
 
@@ -17,10 +18,10 @@ SECTIONS = {
     "Loss": ("loss", "classes", "class_weight", "margin", "tau", "delta"),
     "Sparsity": (
         *("gravity", "dense", "sigmas", "choose_by", "tolerance", "keep", "path", "picture"),
-        *("truncate_every", "threshold", "shrinkage", "max_live", "memory", "cooldown"),
+        *("truncate_every", "threshold", "shrinkage", "order", "max_live", "memory", "cooldown"),
     ),
     "Learning": (
-        *("update", "learning_rate", "power_t", "initial_t", "pass_decay", "beta"),
+        *("paper", "update", "learning_rate", "power_t", "initial_t", "pass_decay", "beta"),
         *("intercept", "normalize", "passes"),
     ),
     "Holdout and search": ("holdout", "patience", "probes", "folds", "metric", "jobs"),
@@ -190,6 +191,22 @@ def setting(settings: type, name: str, *, several: str = "") -> Callable[[Functi
         *flags, name, type=kind, default=default, show_default=shown, metavar=about.metavar,
         help=about.help,
     )  # fmt: skip
+
+
+def paper(**instead: Any) -> Callable[[Function], Function]:
+    """Make the option ``--paper``: other defaults, some of which may be others still."""
+
+    def apply(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
+        if value:
+            known = {name: each for name, each in ({**PAPER} | instead).items() if each is not None}
+            ctx.default_map = {**(ctx.default_map or {}), **known}
+        return value
+
+    told = (
+        "The paper's own system as defaults: clipped squared loss, normalised predictions, plain "
+        "updates, a learning rate that halves after each pass, no cooldown."
+    )
+    return click.option("--paper", is_flag=True, is_eager=True, callback=apply, help=told)
 
 
 BYTES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}

@@ -21,6 +21,7 @@ from dwindle.cli.options import (
     features,
     model_file,
     n_bytes,
+    paper,
     quiet,
     reading,
     setting,
@@ -31,7 +32,7 @@ from dwindle.cli.picture import Picture
 from dwindle.cli.signals import StopSignals
 from dwindle.cli.terminal import Report, screen
 from dwindle.runs.observer import Observer, Observers
-from dwindle.runs.settings import TrainSettings
+from dwindle.runs.settings import PAPER, TrainSettings
 
 STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the setting each sets
 
@@ -40,6 +41,7 @@ STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the sett
 @data
 @model_file
 @decorated(*(setting(TrainSettings, name) for name in options_of(TrainSettings)))
+@paper()
 @click.option("--dense", is_flag=True, help="Keep all features: no gravity.")
 @click.option(
     "--memory",
@@ -94,6 +96,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
       dwindle train train.vw --live 8080 --model ads.parquet
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle train train.vw --sigmas 0.25 --model ads.parquet
+      dwindle train train.vw --paper --gravity 1e-3 --passes 10 --model ads.parquet
       dwindle train monday.vw --model ads.parquet --save-state
       dwindle train tuesday.vw --start-from ads.parquet --model ads.parquet --save-state
     """
@@ -110,6 +113,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         for name in ctx.params
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
+    if options.pop("paper"):
+        given |= PAPER.keys()
     live = options.pop("live")
     _put_first(ctx, options)
     settings = _settings(options)

@@ -15,6 +15,7 @@ from dwindle.cli.options import (
     decorated,
     features,
     model_file,
+    paper,
     quiet,
     reading,
     separated,
@@ -34,7 +35,7 @@ TRIED = dict.fromkeys(
 ) | {
     "truncate_every": "1",
     "threshold": "all weights",
-    "update": "adaptive",
+    "update": "adaptive; plain if the order is after",
     "shrinkage": "truncation",
 }
 FIXED = [name for name in options_of(LearnerSettings) if name not in {*TRIED, "sigmas"}]
@@ -53,6 +54,7 @@ class Metric(click.Choice[str]):
 @model_file
 @decorated(*(setting(RunSettings, name, several=tried) for name, tried in TRIED.items()))
 @decorated(*(setting(LearnerSettings, name) for name in FIXED))
+@paper(pass_decay=None, cooldown="0")  # decays are tried
 @setting(TrainSettings, "classes")
 @setting(TrainSettings, "class_weight")
 @click.option("--folds", default=5, show_default=True, help="Number of cross-validation folds.")
@@ -87,6 +89,7 @@ def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
     \b
     Example:
       dwindle tune train.vw --passes 1,3 --folds 5 --model ads.parquet
+      dwindle tune train.vw --paper --metric accuracy --model ads.parquet
     """
     from dwindle.runs.observer import Stopped
     from dwindle.runs.tune.tune import tune
@@ -118,11 +121,15 @@ def _settings(options: dict[str, Any]) -> Any:
     from dwindle.runs.tune.grid import Grid
     from dwindle.runs.tune.tune import TuneSettings
 
+    options.pop("paper")
     tried = {name: text for name in TRIED if (text := options.pop(name)) is not None}
     grid: dict[str, Any] = {k: separated(RunSettings, k, text) for k, text in tried.items()}
+    fixed = LearnerSettings(**taken(LearnerSettings, options))
+    if fixed.order == "after":
+        grid.setdefault("update", ("plain",))  # there is no other
     return TuneSettings(
         grid=Grid(**grid),
-        fixed=LearnerSettings(**taken(LearnerSettings, options)),
+        fixed=fixed,
         tolerance=_share(options.pop("tolerance")),
         reading=reading(options),
         **options,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError
-from dwindle.algorithm.losses import Logistic, Squared, is_classification
+from dwindle.algorithm.losses import Logistic, Squared, for_classes, is_classification
 from dwindle.data.formats.block import Parsed, spelled_label
 from dwindle.features.batch import Batch
 from dwindle.jit.compile import kernel
@@ -105,8 +105,10 @@ class Labels:
         """Decide by the first labels what labels mean; return the loss, chosen if None is given.
 
         Text is classes. Numbers are classes if the loss is one of classes, or if they are a pair
-        that is commonly used for two.
+        that is commonly used for two. A loss that has a form for classes takes whole numbers as
+        classes, and others as numbers.
         """
+        loss = self._form_of(loss, parsed)
         if loss is not None and not is_classification(loss):
             if self.target or self.weight:
                 raise SettingError(f"{loss} learns numbers: it has no classes to name or to weigh")
@@ -115,11 +117,11 @@ class Labels:
             self.target = self._classes_in(parsed, _texts_in(parsed)).target
         if self.target:
             self._check_weights(self.classes)
-            return loss or Logistic()
+            return Logistic() if loss is None else loss
         found = self.found(parsed.batch)
         if pairs := [pair for pair in PAIRS if found <= set(pair)]:
             self._check_weights(*pairs)
-            return loss or Logistic()
+            return Logistic() if loss is None else loss
         distinct = np.unique(_counting(parsed.batch)).tolist()
         whole = all(label == int(label) for label in distinct)
         if loss is None:
@@ -138,6 +140,14 @@ class Labels:
             self.target = self._classes_in(parsed, distinct).target
             self._check_weights(self.classes)
         return loss
+
+    def _form_of(self, loss: Any, parsed: Parsed) -> Any:
+        """Return the loss's form for classes, if labels are: named ones, text, whole numbers."""
+        if not self.target and not self.weight and parsed.label_names is None:
+            label = _counting(parsed.batch)
+            if (label != np.rint(label)).any():
+                return loss
+        return for_classes(loss)
 
     def _check_weights(self, *possible: Sequence[Label]) -> None:
         """Refuse the weight of a class that is in none of the possible sets of classes."""

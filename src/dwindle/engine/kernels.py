@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from dwindle.algorithm.losses import slope, value
-from dwindle.algorithm.shrinkage import NoShrinkage, pulls_after_predicting
+from dwindle.algorithm.shrinkage import (
+    NoShrinkage,
+    arrive,
+    is_late,
+    pay,
+    pulls_after_predicting,
+    stamp,
+)
 from dwindle.algorithm.updates import (
     centres,
     examples_noted,
@@ -27,7 +34,7 @@ from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import int64, uint64
 
-teach(value, slope, pulls_after_predicting, squared, step)
+teach(value, slope, pulls_after_predicting, arrive, pay, stamp, squared, step)
 teach(centres, examples_noted, note, from_mean)
 
 STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
@@ -96,9 +103,10 @@ def learn(
 
     ``pulled[at]`` is the clock, and each cell's ``settled`` the clock up to which its weight was
     pulled: the weight still owes the difference. This subtraction replaces all the visits skipped,
-    because pulls add up. ``bias`` is the intercept's cell, whose x is ``constant`` (1, or 0 for no
-    intercept), and ``base`` is added to each prediction. ``n_steps`` were taken before the clock's
-    window. An example of importance 0 is predicted and changes nothing.
+    because pulls add up. A shrinkage that is late acts after the step instead. ``bias`` is the
+    intercept's cell, whose x is ``constant`` (1, or 0 for no intercept), and ``base`` is added to
+    each prediction. ``n_steps`` were taken before the clock's window. An example of importance 0 is
+    predicted and changes nothing.
 
     Stop before an example whose features may have no ``room``, for which the clock's window is
     used up, or before which keys crowd in the table; and after one whose prediction is not finite
@@ -118,8 +126,10 @@ def learn(
         one = constant * spread
         if importance[i] == 0.0:
             bias_now = exported(update, NO_SHRINKAGE, bias[0], pulled[at], size, n_steps + at)
+            size_now = rate[at] if is_late(shrinkage) else size
             prediction[i] = base[i] + bias_now * one + spread * score(
-                begin, stop, key, x, cells, home, pulled[at], size, n_steps + at, shrinkage, update
+                begin, stop, key, x, cells, home, pulled[at], size_now, n_steps + at, shrinkage,
+                update,
             )  # fmt: skip
             continue
         if n_fresh + n > room or at + 1 == len(pulled):
@@ -153,8 +163,11 @@ def learn(
             centre = mean(update, cells[j])
             note(update, cells[j], xk, importance[i], one, n_noted)
             apart = from_mean(update, cells[j], xk, one)
-            before = cells[j].weight
-            w = settle(update, shrinkage, cells[j], seen, size, apart)
+            before = w = cells[j].weight
+            if is_late(shrinkage):
+                arrive(shrinkage, cells[j], seen)
+            else:
+                w = settle(update, shrinkage, cells[j], seen, size, apart)
             p += w * xk
             length += squared(update, cells[j], apart)
             if centres(update):
@@ -168,7 +181,7 @@ def learn(
         if not (math.isfinite(p) and abs(s) < STEEPEST):
             prediction[i] = math.nan if math.isfinite(p) else p
             return i, at, n_fresh
-        if s == 0.0:
+        if s == 0.0 and not is_late(shrinkage):
             continue
         pace = rate[at] / math.sqrt(length)
         if constant > 0.0:
@@ -181,6 +194,9 @@ def learn(
             step(update, cell, pace, s, from_mean(update, cell, x[k] * spread, one))
             if centres(update):
                 level += (before - cell.weight) * mean(update, cell)
+        if is_late(shrinkage):
+            for k in range(stop - begin):  # after all steps: a name may be there twice
+                pay(shrinkage, cells[slots[k]], pulled[at], rate[at])
         if centres(update):
             bias[0].weight += level
     is_crowded = strayed(n_probes, uint64(start[len(label)]) - uint64(start[first]))

@@ -20,6 +20,7 @@ from dwindle._base.dispatch import by_class
 from dwindle._base.system import has_known_object_layout
 from dwindle._base.text import EQUALS
 from dwindle.algorithm.losses import accepted_labels
+from dwindle.algorithm.shrinkage import is_late
 from dwindle.engine import cardinality, kernels
 from dwindle.engine.label_scale import (
     MEAN,
@@ -130,9 +131,10 @@ class Parts(NamedTuple):
 
     def predict_example(self, work: Any, n: int) -> Any:
         at = work.position[0]
+        size = work.rate[at] if is_late(self.shrinkage) else work.size
         _predict(
             work.ints[START:], work.hashes[KEY][:n], work.x, work.floats[BASE:], work.pulled[at],
-            work.size, work.n_steps + at, work.cells, work.mixer, self.bias, self.constant,
+            size, work.n_steps + at, work.cells, work.mixer, self.bias, self.constant,
             self.normalize, self.shrinkage, self.update, work.prediction,
         )  # fmt: skip
         return work.prediction[0]

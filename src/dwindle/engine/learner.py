@@ -418,7 +418,7 @@ class Learner(PlainData):
             clock.next_pass()
         else:
             clock.open()
-        if clock.size != size:
+        if clock.counts_moments and clock.size != size:
             self.table.settle(now, size)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from dwindle.algorithm.dual_averaging import in_unit
 from dwindle.algorithm.shrinkage import (
     acts_on,
+    is_late,
     mean_of,
     path_sum,
     shrink,
@@ -37,7 +38,7 @@ from dwindle.jit.numbers import int32, uint64
 
 teach(shrink, shrink_in_units, shrink_mean, mean_of, acts_on, path_sum)
 teach(per_unit, measure, reach, owed, in_unit, weight_at, settle)
-teach(exported, alive, worth, mean)
+teach(exported, alive, worth, mean, is_late)
 
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched
 ONE = uint64(1)
@@ -172,7 +173,8 @@ def sweep(
         if mark == 0:
             continue
         w = weight_at(update, shrinkage, cells[j], now, size)
-        if alive(update, cells[j], w) and worth(update, cells[j], now, size) >= least:
+        lives = is_late(shrinkage) or alive(update, cells[j], w)  # a time stamp is not forgotten
+        if lives and worth(update, cells[j], now, size) >= least:
             n_live += 1
             h = ((mark ^ live.salt) * GOLDEN) >> fine
             live.bits[h >> SIX] |= ONE << (h & LAST_SIX)

@@ -13,6 +13,8 @@ from dwindle._base.errors import DataError, SettingError
 from dwindle.algorithm.losses import (
     Logistic,
     Squared,
+    boundary,
+    for_classes,
     has_probabilities,
     is_classification,
     link,
@@ -34,8 +36,11 @@ class TruncatedGradient(base.Estimator, LearnerSettings):
     _default: ClassVar[Any]  # loss
 
     def __post_init__(self) -> None:
-        self.learner = make_learner(self, self._default)
-        if is_classification(self.learner.loss) != is_classification(self._default):
+        loss, classifies = self.ingredients().loss, is_classification(self._default)
+        if loss is not None and classifies:
+            loss = for_classes(loss)
+        self.learner = make_learner(self, self._default if loss is None else loss)
+        if is_classification(self.learner.loss) != classifies:
             raise SettingError(f"{self.loss!r} is not a loss of a {type(self).__name__}")
 
     def _repr_html_(self) -> str:
@@ -74,7 +79,7 @@ class TruncatedGradientClassifier(TruncatedGradient, base.Classifier):
 
     def predict_one(self, x: Mapping[Any, Any], **_: Any) -> bool:
         """Predict the more likely label."""
-        return self._do(self.learner.predict_one, x) > 0
+        return self._do(self.learner.predict_one, x) > boundary(self.learner.loss)
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
         """Predict the probability of each label."""

@@ -23,6 +23,7 @@ from dwindle._base import remote
 from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import from_recipe, json_number
 from dwindle._base.errors import DataError, DivergedError, SettingError
+from dwindle.algorithm.shrinkage import LATE
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.fixed import FixedWeights
@@ -235,9 +236,10 @@ class Model:
 def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     """Whether learners of these settings remember other things."""
 
-    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str], Any]:
+    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str], Any, Any]:
         in_lanes = each["shrinkage"] if "choice" in each else None
-        return each.get("scale_labels", False), set(each["update"]), in_lanes
+        late = set(each["shrinkage"]) & {cls.__name__ for cls in LATE.values()}  # by time stamps
+        return each.get("scale_labels", False), set(each["update"]), in_lanes, late
 
     return remembered(settings) != remembered(others)
 

@@ -6,7 +6,7 @@ from typing import Any
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.adaptive import Adaptive, Centred
 from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
-from dwindle.algorithm.losses import is_classification, takes_any_unit
+from dwindle.algorithm.losses import for_classes, is_classification, takes_any_unit
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.settings import AUTO, Ingredients, LearnerSettings, default_of, settings_of
 from dwindle.algorithm.sigmas import Sigmas
@@ -30,11 +30,16 @@ CENTRED: dict[type, Any] = {FTRL: CentredFTRL, RDA: CentredRDA}  # of updates in
 LAST_PASS = 1 / 16  # of the learning rate is left in the last of many passes
 
 
-def make_learner(settings: LearnerSettings, default_loss: Any = None) -> Learner:
-    """Make a learner that knows nothing yet; the loss is the default if the settings leave it."""
+def make_learner(settings: LearnerSettings, decided: Any = None) -> Learner:
+    """Make a learner that knows nothing yet.
+
+    The loss is the one ``decided`` where the settings leave it to the labels: which it is, or
+    which form of it.
+    """
     settings.check()
     loss = settings.ingredients().loss
-    loss = default_loss if loss is None else loss
+    if loss is None or type(for_classes(loss)) is type(decided):
+        loss = decided
     settings = _decided(settings, loss)
     _, shrinkage, update, schedule = settings.ingredients()
     standardizes = settings.standardize and takes_any_unit(loss)

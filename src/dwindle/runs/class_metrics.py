@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.algorithm.losses import has_probabilities
+from dwindle.algorithm.losses import SMALLEST, has_probabilities
 from dwindle.engine import kernels
 from dwindle.engine.one_vs_rest import against_rest
 from dwindle.model.classes import class_log_probabilities
-from dwindle.runs.metrics import SMALLEST
 from dwindle.runs.progress import LabelCounts
 
 Numbers = NDArray[np.float64]

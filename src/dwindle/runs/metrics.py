@@ -13,9 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.losses import has_probabilities, is_classification, link, log_probabilities
+from dwindle.algorithm.losses import (
+    SMALLEST,
+    boundary,
+    has_probabilities,
+    is_classification,
+    link,
+    log_probabilities,
+)
 
-SMALLEST = 1e-15  # probability, whose logarithm is still finite
 HALF = 0.5  # the probability from which on a positive is told, if nothing else is said
 BINS = 15  # of equal weight, for the calibration error
 MORE, LESS, NEITHER = 1, -1, 0  # which is better
@@ -93,8 +99,10 @@ class Predicted:
 
 
 def is_positive(loss: Any, score: Numbers, threshold: float) -> NDArray[np.bool_]:
-    """Tell which probabilities are above the threshold; by default, which scores are above 0."""
-    return score > 0 if threshold == HALF else np.asarray(link(loss, score)) > threshold
+    """Tell which probabilities are above the threshold; by default, which of two is likelier."""
+    if threshold == HALF:
+        return score > boundary(loss)
+    return np.asarray(link(loss, score)) > threshold
 
 
 def _loss(found: Predicted) -> float:

@@ -17,10 +17,21 @@ from dwindle.algorithm.settings import (
     default_of,
     option,
     options_of,
+    parameters_of,
 )
 from dwindle.data.options import ReadOptions
 
 BALANCED = "balanced"  # class weights by which all classes weigh the same
+
+# The system that the paper measured, in its sections 5 and 6. The order is Algorithm 1's, K is 1
+# and theta infinite, as they are by default; rate, gravity and passes are for cross-validation.
+PAPER: Mapping[str, Any] = {
+    "loss": "clipped-squared",
+    "update": "plain",
+    "normalize": True,
+    "pass_decay": 0.5,
+    "cooldown": 0,
+}
 
 
 def number_or_file(text: str) -> int | str:
@@ -196,7 +207,7 @@ def complete(
     who gives a shrinkage gives its gravity.
     """
     together = [
-        {family, *(name for cls in known.values() for name in cls._fields)}
+        {family, *(name for cls in known.values() for name in parameters_of(cls))}
         for family, known in FAMILIES.items()
     ]
     together.append(set(Schedule._fields))

@@ -7,6 +7,7 @@ from typing import Any
 
 from dwindle._base.errors import SettingError
 from dwindle._base.remote import shown
+from dwindle.algorithm.losses import for_classes
 from dwindle.algorithm.settings import LearnerSettings, default_of, options_of
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, as_before, kept_reading
@@ -84,7 +85,8 @@ def continued(
     if given is None:
         given = {*_changed(settings, options_of(LearnerSettings)), *_changed_reading(settings)}
     settings = complete(settings, settings_of_model(model), given)
-    if repr(settings.ingredients().loss) != repr(model.loss):
+    loss = settings.ingredients().loss
+    if repr(model.loss) not in {repr(loss), repr(for_classes(loss))}:
         raise SettingError(
             f"{shown(path)}: was trained with {model.loss}, and another loss cannot go on from it"
         )

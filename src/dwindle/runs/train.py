@@ -20,7 +20,7 @@ from dwindle._base.files import (
 )
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
-from dwindle.algorithm.losses import is_classification
+from dwindle.algorithm.losses import for_classes, is_classification
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import unlabelled
 from dwindle.data.options import ReadOptions, as_before, kept_reading
@@ -267,7 +267,8 @@ class _Run(checkpoint.Reached):
         self.worker.do(self.read.add, batch)
         if self.learner is None:
             loss = self.settings.ingredients().loss
-            if not self.labels.found(batch) and (loss is None or is_classification(loss)):
+            undecided = loss is None or is_classification(for_classes(loss))
+            if undecided and not self.labels.found(batch):
                 self.unlabelled += batch.n_examples
                 self.done_in_pass += batch.n_examples
                 return

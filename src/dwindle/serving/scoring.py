@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.algorithm.losses import has_probabilities, is_classification, link
+from dwindle.algorithm.losses import boundary, has_probabilities, is_classification, link
 from dwindle.algorithm.shrinkage import NoShrinkage
 from dwindle.algorithm.updates import Plain
 from dwindle.data.formats.block import spelled_label
@@ -107,6 +107,7 @@ class Answers:
         self.loss, self.labels, self.n_labels = loss, labels, len(labels.target)
         self.classes = labels.classes if labels.are_several else None
         self._has_probabilities = has_probabilities(loss)
+        self._boundary = boundary(loss)
         spelt = {sign: _plain(label) for label, sign in labels.target.items()}
         self._pair = spelt.get(-1.0, -1), spelt.get(1.0, 1)
         self._label = self._labelling()
@@ -117,8 +118,8 @@ class Answers:
         if self.classes is not None:
             classes = self.classes
             return lambda p: [classes[k] for k in p.argmax(axis=1).tolist()]
-        pair = self._pair
-        return lambda p: [pair[k] for k in (p > 0.0).tolist()]
+        pair, least = self._pair, self._boundary
+        return lambda p: [pair[k] for k in (p > least).tolist()]
 
     def row(self, score: float) -> dict[str, Any]:
         """Return what `columns` has for one example of two classes or of numbers."""
@@ -126,7 +127,7 @@ class Answers:
         if self._has_probabilities:
             found["probability"] = link(self.loss, score)
         if self._label is not None:
-            found["label"] = self._pair[score > 0.0]
+            found["label"] = self._pair[score > self._boundary]
         return found
 
     def columns(self, scores: Scores) -> dict[str, Any]:

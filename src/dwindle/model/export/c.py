@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dwindle.data.formats.block import spelled_label
-from dwindle.model.export.linear import EXP, LARGEST_EXPONENT, LOGISTIC, Linear
+from dwindle.model.export.linear import CLIP, EXP, LARGEST_EXPONENT, LOGISTIC, Linear
 
 
 def header(linear: Linear, _table: str) -> Iterator[str]:
@@ -40,6 +40,7 @@ def header(linear: Linear, _table: str) -> Iterator[str]:
         (LOGISTIC, 1): _LOGISTIC,
         (LOGISTIC, 2): _NORMALIZED,
         (EXP, 1): _EXP,
+        (CLIP, 1): _CLIP,
     }.get((linear.link, min(n_classes, 2)), _IDENTITY)
     yield "#endif\n"
 
@@ -147,6 +148,10 @@ _LOGISTIC = (
 _EXP = (
     "static void dwindle_predict(double *score) { "
     f"score[0] = exp(score[0] < {LARGEST_EXPONENT} ? score[0] : {LARGEST_EXPONENT}); }}\n"
+)
+_CLIP = (
+    "static void dwindle_predict(double *score) { "
+    "score[0] = score[0] < 0.0 ? 0.0 : score[0] > 1.0 ? 1.0 : score[0]; }\n"
 )
 _NORMALIZED = """\
 static void dwindle_predict(double *score) {

@@ -15,7 +15,14 @@ import xxhash
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError
-from dwindle.algorithm.losses import Logistic, Poisson, has_probabilities, link
+from dwindle.algorithm.losses import (
+    BinaryClippedSquared,
+    ClippedSquared,
+    Logistic,
+    Poisson,
+    has_probabilities,
+    link,
+)
 from dwindle.data.labels import Labels
 from dwindle.data.schema import Kind, Schema
 from dwindle.features.keys import LARGEST, key_of
@@ -23,7 +30,7 @@ from dwindle.features.names import split
 from dwindle.model.classes import ClassModels, class_log_probabilities
 from dwindle.model.model import Model
 
-IDENTITY, LOGISTIC, EXP = "identity", "logistic", "exp"
+IDENTITY, LOGISTIC, EXP, CLIP = "identity", "logistic", "exp", "clip"
 LARGEST_EXPONENT = 300.0  # of the link exp: see `Poisson.link`
 
 
@@ -90,6 +97,10 @@ def linear_of(model: Model | ClassModels) -> Linear:
             "a model trained with --normalize divides by the number of all features of an example, "
             "also of those that it does not keep: it cannot be exported"
         )
+    if isinstance(model, ClassModels) and isinstance(model.loss, BinaryClippedSquared):
+        raise SettingError(
+            "a model of several classes learned with the clipped squared loss cannot be exported"
+        )
     models = model.members if isinstance(model, ClassModels) else [model]
     reading = model.metadata.get("reading", {})
     schema = Schema.from_json(reading["schema"]) if reading.get("schema") else None
@@ -128,6 +139,8 @@ def _link_of(loss: Any) -> str:
         return LOGISTIC
     if isinstance(loss, Poisson):
         return EXP
+    if isinstance(loss, ClippedSquared | BinaryClippedSquared):
+        return CLIP
     if hasattr(loss, "link"):
         raise SettingError(f"the link of {loss} is Python code, which is not exported")
     return IDENTITY

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from dwindle._base.errors import SettingError
-from dwindle.model.export.linear import EXP, LARGEST_EXPONENT, LOGISTIC, Linear, by_column
+from dwindle.model.export.linear import (
+    CLIP,
+    EXP,
+    LARGEST_EXPONENT,
+    LOGISTIC,
+    Linear,
+    by_column,
+)
 
 OPSET, ML_OPSET, IR = 17, 3, 8  # what runtimes of 2022 and later read
 
@@ -172,6 +179,9 @@ class _Graph:
         if self._linear.link == EXP:
             bounded = self.node("Min", [score, self.constant(np.float64(LARGEST_EXPONENT))])
             return self.node("Exp", [bounded])
+        if self._linear.link == CLIP:
+            ends = self.constant(np.float64(0.0)), self.constant(np.float64(1.0))
+            return self.node("Clip", [score, *ends])
         return None
 
 

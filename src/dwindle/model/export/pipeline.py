@@ -10,16 +10,24 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import LabelBinarizer, PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, LabelBinarizer, PolynomialFeatures
 from sklearn.svm import LinearSVC
 
 from dwindle._base.errors import SettingError
-from dwindle.algorithm.losses import Hinge, Logistic, Poisson
+from dwindle.algorithm.losses import (
+    BinaryClippedSquared,
+    ClippedSquared,
+    Hinge,
+    Logistic,
+    Poisson,
+    boundary,
+    clipped,
+)
 from dwindle.model.classes import ClassModels
 from dwindle.model.export.linear import Linear, linear_of
 from dwindle.model.loading import opened
@@ -98,14 +106,20 @@ def _linear_model(model: Any, linear: Linear, coefficients: Any) -> Any:
         several.classes_ = several.label_binarizer_.classes_
         several.n_features_in_ = coefficients.shape[1]
         return several
-    if isinstance(loss, Logistic | Hinge):
-        classes = linear.labels or [-1.0, 1.0]
-        return _fitted(_classifier(loss), coefficients, linear.intercept, classes)
+    if isinstance(loss, Logistic | Hinge | BinaryClippedSquared):
+        classes, constant = linear.labels or [-1.0, 1.0], linear.intercept - boundary(loss)
+        return _fitted(_classifier(loss), coefficients, constant, classes)
     if isinstance(loss, Poisson):
         found = _fitted(PoissonRegressor(), coefficients[0], float(linear.intercept[0]))
         found._base_loss = found._get_loss()  # noqa: SLF001  (fit makes it)
         return found
-    return _fitted(LinearRegression(), coefficients[0], float(linear.intercept[0]))
+    linear_model = _fitted(LinearRegression(), coefficients[0], float(linear.intercept[0]))
+    if not isinstance(loss, ClippedSquared):
+        return linear_model
+    found = TransformedTargetRegressor(linear_model, inverse_func=clipped, check_inverse=False)
+    found.regressor_, found._training_dim = linear_model, 1  # noqa: SLF001  (fit sets them)
+    found.transformer_ = FunctionTransformer(inverse_func=clipped, check_inverse=False)
+    return found
 
 
 def _classifier(loss: Any) -> Any:

@@ -129,6 +129,7 @@ _BODY = """
       return own.map((each) => each / total);
     }
     if (LINK === "logistic") return logistic(p);
+    if (LINK === "clip") return Math.min(Math.max(p, 0), 1);
     return LINK === "exp" ? Math.exp(Math.min(p, 300)) : p;
   }
 

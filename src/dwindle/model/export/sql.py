@@ -8,8 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from dwindle.algorithm.losses import has_probabilities
 from dwindle.data.formats.block import spelled_label
-from dwindle.model.export.linear import EXP, LARGEST_EXPONENT, LOGISTIC, Linear, by_column
+from dwindle.model.export.linear import (
+    CLIP,
+    EXP,
+    LARGEST_EXPONENT,
+    LOGISTIC,
+    Linear,
+    by_column,
+)
 
 ROWS = 500  # in one INSERT
 _NEXT, _UNION = ",\n  ", "\nUNION ALL\n"
@@ -59,7 +67,7 @@ def join(linear: Linear, table: str) -> Iterator[str]:
     constant = f"SELECT x.example, w.class, w.weight AS part FROM {examples} CROSS JOIN"
     parts = [f"{constant} {weights} AS w WHERE w.a IS NULL"]
     parts += [_products(n, features, weights) for n in range(1, linear.degree + 1)]
-    mean = None if linear.classes else MEANS.get(linear.link)
+    mean = None if linear.classes else _mean(linear)
     yield (
         f"CREATE VIEW {identifier(f'{table}_scores')} AS\n"
         f"SELECT *{'' if mean is None else f', {mean}'} FROM (\n"
@@ -84,10 +92,17 @@ def _products(n: int, features: str, weights: str) -> str:
 
 
 MEANS = {
-    LOGISTIC: "1e0 / (1e0 + exp(-score)) AS probability",
-    EXP: f"exp(CASE WHEN score > {LARGEST_EXPONENT} THEN {LARGEST_EXPONENT} ELSE score END) "
-    "AS prediction",
+    LOGISTIC: "1e0 / (1e0 + exp(-score))",
+    EXP: f"exp(CASE WHEN score > {LARGEST_EXPONENT} THEN {LARGEST_EXPONENT} ELSE score END)",
+    CLIP: "CASE WHEN score < 0e0 THEN 0e0 WHEN score > 1e0 THEN 1e0 ELSE score END",
 }
+
+
+def _mean(linear: Linear) -> str | None:
+    """Say what the score of a model of two classes, or of numbers, means; None if it says it."""
+    mean = MEANS.get(linear.link)
+    name = "probability" if has_probabilities(linear.loss) else "prediction"
+    return None if mean is None else f"{mean} AS {name}"
 
 
 def _score_names(linear: Linear) -> list[str]:
@@ -97,7 +112,7 @@ def _score_names(linear: Linear) -> list[str]:
 def _means(linear: Linear) -> str | None:
     """Say what a score means; of several classes, probabilities that sum to 1."""
     if linear.classes is None or linear.link != LOGISTIC:
-        return None if linear.classes else MEANS.get(linear.link)
+        return None if linear.classes else _mean(linear)
     own = [f"1e0 / (1e0 + exp(-{identifier(name)}))" for name in _score_names(linear)]
     names = [f"probability_{spelled_label(each)}" for each in linear.classes]
     total = _added(own)

@@ -140,15 +140,17 @@ def completed(
 ) -> Grid:
     """Fill in what the grid leaves open by looking at the examples.
 
-    Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable. Gravities
+    Rates of the plain update are in units of 1 / mean |x|^2, around which it is stable, x being
+    divided by the root of its number of features if predictions are. Gravities
     go down from max_j |mean of phi'(c, y) x_j|, the slope at the best constant c: with more, no
     weight would leave zero. Where the update has a unit for each feature, x_j is in it and divided
     by the length of the example, as there; for FTRL-Proximal it is the sum, and not the mean, that
     gravity weighs against. Labels are in standard units where the learner scales them.
     """
     n = sum(batch.n_examples for batch in examples)
+    length = _length(examples, normalize=fixed is not None and fixed.normalize)
     rates = (
-        _short(rate / _length(examples) if update in {"plain", "averaged"} else rate)
+        _short(rate / length if update in {"plain", "averaged"} else rate)
         for update in grid.update
         for rate in RATES[update]
     )
@@ -196,13 +198,15 @@ def _given(values: tuple[Any, ...] | None) -> tuple[Any, ...]:
     return values
 
 
-def _length(examples: Sequence[Batch]) -> float:
+def _length(examples: Sequence[Batch], *, normalize: bool) -> float:
     """Compute the mean of |x|^2, with the constant 1 in x, by importance."""
     total = steps = 0.0
     for batch in examples:
         importance = batch.importances()
-        each = np.repeat(importance, np.diff(batch.start))
-        total += float((each * np.square(batch.x, dtype=np.float64)).sum() + importance.sum())
+        n = np.diff(batch.start)
+        share = importance / (n + 1.0) if normalize else importance
+        squares = np.repeat(share, n) * np.square(batch.x, dtype=np.float64)
+        total += float(squares.sum() + share.sum())
         steps += np.count_nonzero(importance)
     return total / steps if steps else 1.0
 
@@ -224,7 +228,12 @@ def _steepest(examples: Sequence[Batch], like: Learner) -> float:
     learner = (
         Learner(like.loss, Truncation(), adapts(beta=1 / TINY), learning_rate=1.0)
         if has_units
-        else Learner(like.loss, Truncation(), Plain(), learning_rate=TINY, intercept=False)
+        else Learner(
+            *(like.loss, Truncation(), Plain()),
+            learning_rate=TINY,
+            intercept=False,
+            normalize=like.normalize,
+        )
     )
     for batch in examples:
         assert batch.label is not None

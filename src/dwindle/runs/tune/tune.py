@@ -15,7 +15,7 @@ from dwindle._base.errors import DataError, SettingError, errors_at
 from dwindle._base.files import check_apart, check_writable, place_of
 from dwindle._base.system import cores
 from dwindle._base.text import counted
-from dwindle.algorithm.losses import Logistic, Squared
+from dwindle.algorithm.losses import Logistic, Squared, for_classes
 from dwindle.algorithm.settings import LearnerSettings, options_of
 from dwindle.data.cache import Cache
 from dwindle.data.formats.block import Parsed
@@ -77,10 +77,11 @@ class TuneSettings:
         """Refuse what no search could use."""
         self.fixed.check()
         loss = self.fixed.ingredients().loss
-        if loss is None:  # the data decides: assume what has the metric that is asked for
-            of_numbers = self.metric in METRICS and not METRICS[self.metric].applies(Logistic())
-            loss = Squared() if of_numbers else Logistic()
-        self.search(loss).check()
+        possible = (Logistic(), Squared()) if loss is None else (for_classes(loss), loss)
+        metric = METRICS.get(self.metric or "")
+        # The data decides: assume what has the metric that is asked for.
+        has_it = (each for each in possible if metric is None or metric.applies(each))
+        self.search(next(has_it, possible[0])).check()
         if self.jobs is not None and self.jobs < 1:
             raise SettingError(f"jobs must be 1 or more, got {self.jobs}")
 
