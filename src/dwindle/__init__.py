@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dwindle.data.frames import batch_of
     from dwindle.data.options import ReadOptions
     from dwindle.data.stream import read
+    from dwindle.distributed.train import train
     from dwindle.engine.explain import Explanation
     from dwindle.engine.lane_scores import Choice, Lane
     from dwindle.engine.lanes import LaneLearner  # likewise
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from dwindle.runs.observer import Observer, Stopped
     from dwindle.runs.predict import predict
     from dwindle.runs.settings import TrainSettings
-    from dwindle.runs.train import train
     from dwindle.runs.tune.grid import Grid
     from dwindle.runs.tune.tune import TuneSettings, tune
 
@@ -103,7 +103,7 @@ _HOMES = {
     "runs.observer": ("Observer", "Stopped"),
     "runs.predict": ("predict",),
     "runs.settings": ("TrainSettings",),
-    "runs.train": ("train",),
+    "distributed.train": ("train",),
     "runs.tune.grid": ("Grid",),
     "runs.tune.tune": ("TuneSettings", "tune"),
 }

@@ -89,10 +89,10 @@ def filesystem(url: str) -> tuple[Any, str]:
 # Reading
 
 
-def opened(url: str) -> io.BufferedReader:
-    """Open a URL for reading from its beginning to its end."""
+def opened(url: str, begin: int = 0) -> io.BufferedReader:
+    """Open a URL for reading from the byte ``begin`` to its end."""
     connect = import_module("dwindle._base.http").connection if is_http(url) else _through_fsspec
-    return io.BufferedReader(Resumed(shown(url), connect(url)), 2**16)
+    return io.BufferedReader(Resumed(shown(url), connect(url), begin), 2**16)
 
 
 class Resumed(io.RawIOBase):
@@ -102,12 +102,12 @@ class Resumed(io.RawIOBase):
     what tells it from a later one of the same name: if that changes, the parts would not fit.
     """
 
-    def __init__(self, name: str, connect: Connect) -> None:
+    def __init__(self, name: str, connect: Connect, begin: int = 0) -> None:
         self._name, self._connect = name, connect
         self._stream: BinaryIO | None = None
         self._size: int | None = None
         self._version: Any = None
-        self._done = 0
+        self._begin = self._done = begin
         with _named(name):
             self._reach()  # so that a file that is not there is refused at once
 
@@ -154,7 +154,7 @@ class Resumed(io.RawIOBase):
         """Connect where reading goes on."""
         with _refused(self._name):
             stream, size, version = self._connect(self._done)
-        if self._done and (size, version) != (self._size, self._version):
+        if self._done > self._begin and (size, version) != (self._size, self._version):
             stream.close()
             raise DataError(f"{self._name}: changed while it was read: begin anew")
         self._stream, self._size, self._version = stream, size, version
@@ -238,6 +238,16 @@ def size(url: str) -> int | None:
         return int(files.info(path)["size"])
     except (OSError, TypeError):
         return None
+
+
+def version(url: str) -> str:
+    """Return what tells a file from a later one of the same name; "" if nobody says."""
+    if is_http(url):
+        return ""
+    files, path = filesystem(url)
+    with _named(shown(url)):
+        about = files.info(path)
+    return str(about.get("ETag") or about.get("mtime") or about.get("LastModified") or "")
 
 
 def listed(url: str) -> list[str]:

@@ -39,6 +39,20 @@ class Sources(tuple[str, ...]):  # noqa: SLOT001  (a tuple has no room for slots
     given: tuple[str, ...] = ()
 
 
+class Slice(str):  # noqa: SLOT000  (it has two attributes)
+    """Whole lines of a file that is not compressed: its path, and the bytes that they are."""
+
+    begin: int
+    end: int
+
+    @classmethod
+    def of(cls, path: str, begin: int, end: int) -> "Slice":
+        """Make the slice from the byte ``begin`` to before ``end``."""
+        found = cls(path)
+        found.begin, found.end = begin, end
+        return found
+
+
 Given = Any  # a path, or what has ``__arrow_c_stream__``
 
 
@@ -97,8 +111,14 @@ def size(paths: Iterable[Given]) -> int | None:
     files = sources(paths)
     if once_only(files) or any(isinstance(path, Rows) for path in files):
         return None
-    found = [remote.size(p) if is_remote(p) else Path(p).stat().st_size for p in files]
+    found = [_size(path) for path in files]
     return None if None in found else sum(n for n in found if n is not None)
+
+
+def _size(path: str) -> int | None:
+    if isinstance(path, Slice):
+        return path.end - path.begin
+    return remote.size(path) if is_remote(path) else Path(path).stat().st_size
 
 
 def format_by_name(path: str) -> str | None:
@@ -141,12 +161,17 @@ def opened(path: str) -> Iterator[Opened]:
     with ExitStack() as stack:
         raw: Any = sys.stdin.buffer
         small = False
+        begin = path.begin if isinstance(path, Slice) else 0
         if is_remote(path):
-            raw = stack.enter_context(remote.opened(path))
+            raw = stack.enter_context(remote.opened(path, begin))
         elif path != STDIN:
             raw = stack.enter_context(open(path, "rb", PEEK))  # noqa: PTH123  (may be a pipe)
             found = os.fstat(raw.fileno())
             small = stat.S_ISREG(found.st_mode) and found.st_size <= SMALL
+            if begin:
+                raw.seek(begin)
+        if isinstance(path, Slice):
+            raw = io.BufferedReader(_Beginning(raw, path.end - begin), PEEK)
         raw = piped(raw)
         head, clock = first_bytes(raw), arriving(raw)
         whole = _put_back(head, raw, waits=clock is None)
@@ -168,6 +193,21 @@ def with_format(source: Opened, options: ReadOptions) -> tuple[Format, Opened]:
 
 def _put_back(head: bytes, file: BinaryIO, *, waits: bool) -> io.BufferedReader:
     return io.BufferedReader(_Joined(head, file, waits=waits), PEEK)
+
+
+class _Beginning(io.RawIOBase):
+    """The next bytes of a file, so many."""
+
+    def __init__(self, file: BinaryIO, n: int) -> None:
+        self._file, self._left = cast("io.BufferedReader", file), n
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n = self._file.readinto(memoryview(buffer)[: self._left])
+        self._left -= n
+        return n
 
 
 class _Joined(io.RawIOBase):

@@ -369,15 +369,21 @@ class LaneLearner(Learner):
 
     def state(self) -> dict[str, Any]:
         """Return all that `from_state` needs to make a learner that goes on as this one does."""
-        return super().state() | {
-            "lanes": {
-                "state": self._state.tolist(),
-                "error": self._lanes["error"][0].tolist(),
-                "best": self.best_so_far,
-                "centred": self._centred[self._centred != 0].tolist(),
-                "scores": self.scores.state(),
-            }
+        return super().state() | {"lanes": self.lane_state() | {"scores": self.scores.state()}}
+
+    def lane_state(self) -> dict[str, Any]:
+        """Return what the lanes share beside cells and scores, fit for JSON."""
+        return {
+            "state": self._state.tolist(),
+            "error": self._lanes["error"][0].tolist(),
+            "best": self.best_so_far,
+            "centred": self._centred[self._centred != 0].tolist(),
         }
+
+    @property
+    def pulled(self) -> float:
+        """How far a gravity of 1 has pulled so far."""
+        return self._time.size
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:

@@ -1,7 +1,7 @@
 """What is known of a run of several classes while it goes on."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,12 @@ class ClassProgress(Progress):
         self.total = sum(self._totals)
         self.right += float(importance[prediction.argmax(axis=1) == label].sum(dtype=np.float64))
         self._note(label, importance)
+
+    def absorb(self, other: Self) -> None:
+        """Add what is known of other examples."""
+        super().absorb(other)
+        self._totals = [a + b for a, b in zip(self._totals, other._totals, strict=True)]
+        self.right += other.right
 
     @property
     def accuracy(self) -> float:

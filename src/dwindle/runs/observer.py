@@ -1,8 +1,8 @@
 """What a run tells while it goes on, and how it is asked to stop."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dwindle._base.files import Place
 from dwindle._base.notes import warn
@@ -15,6 +15,34 @@ if TYPE_CHECKING:  # so that a command's help need not import Arrow and Numba
 
 
 Item = TypeVar("Item")
+
+
+class ShardsDone(NamedTuple):
+    """How far a pass on many machines has come, by the shards that are done."""
+
+    pass_number: int
+    passes: int
+    done: int
+    shards: int
+    examples: int  # of this pass
+    loss: float  # summed, by importance
+    weight: float
+    told: int  # features that shards told of
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss so far, each example predicted before it was learned from."""
+        return self.loss / self.weight if self.weight else float("nan")
+
+    def plus(self, shard: Mapping[str, Any]) -> "ShardsDone":
+        """Return it with one more shard."""
+        return self._replace(
+            done=self.done + 1,
+            examples=self.examples + shard["examples"],
+            loss=self.loss + shard["loss"],
+            weight=self.weight + shard["weight"],
+            told=self.told + shard["told"],
+        )
 
 
 class Observer:
@@ -34,6 +62,9 @@ class Observer:
 
     def pass_ended(self, result: "Pass") -> None:
         """Called after each pass if there is a holdout."""
+
+    def shards(self, done: ShardsDone) -> None:
+        """Called when a shard of a run on many machines is done."""
 
     def runs(self, done: int, total: int) -> None:
         """Called when a run of a search is finished: ``done`` of ``total`` are."""
@@ -87,6 +118,11 @@ class Observers(Observer):
         """Tell each the end of a pass."""
         for each in self.members:
             each.pass_ended(result)
+
+    def shards(self, done: ShardsDone) -> None:
+        """Tell each how far the shards have come."""
+        for each in self.members:
+            each.shards(done)
 
     def runs(self, done: int, total: int) -> None:
         """Tell each how many runs of a search are made."""

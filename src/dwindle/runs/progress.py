@@ -1,7 +1,7 @@
 """What is known of a run while it goes on: every figure measured before learning."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,6 +182,15 @@ class Progress:
         """Note the labels of the next examples."""
         self.labels.add(label, importance)
         self.order.add(label, importance)
+
+    def absorb(self, other: Self) -> None:
+        """Add what is known of other examples; which came first is not known any more."""
+        for name in ("examples", "feature_count", "unlabelled", "skipped", "total", "weight"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for label, weight in other.labels.weight.items():
+            self.labels.weight[label] = self.labels.weight.get(label, 0.0) + weight
+        if self.ranking is not None and other.ranking is not None:
+            self.ranking.count += other.ranking.count
 
     @property
     def mean_loss(self) -> float:

@@ -1,0 +1,217 @@
+"""The driver of a run on many machines: it hands out tasks, and sees only counts."""
+
+import secrets
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, NamedTuple
+
+from dwindle._base.errors import DataError, DivergedError, SettingError
+from dwindle._base.files import Place
+from dwindle._base.remote import shown
+from dwindle.data.sources import Position
+from dwindle.distributed import tasks
+from dwindle.distributed.engines import Engine, WorkerDiedError
+from dwindle.distributed.plan import Plan, plan_file
+from dwindle.runs.loop import Pass
+from dwindle.runs.observer import Observer, ShardsDone, Stopped
+from dwindle.runs.progress_table import Row
+from dwindle.runs.summary import Summary
+
+RETRIES = 2  # of a task that raised an error, which may be of a flaky storage
+LOOK = 0.2  # seconds between looks at whether the run is to stop
+FEW = 1000  # examples of a shard, below which mixing may cost accuracy
+AT_ONCE = 16  # files that are removed at once
+RAISED = {each.__name__: each for each in (DataError, DivergedError, SettingError)}
+
+
+class Job(NamedTuple):
+    """A task to be done: what it is called, and what is to be told if it fails."""
+
+    name: str
+    told: str
+    task: Callable[..., Any]
+    args: tuple[Any, ...]
+    level: int
+    k: int
+    tries: int = 0
+
+
+class Driver:
+    """One run: its plan, where its tasks run, and who is told."""
+
+    def __init__(self, run: str, plan: Plan, engine: Engine, observer: Observer) -> None:
+        self.run, self.plan, self.engine, self.observer = run, plan, engine, observer
+        self.n = len(plan.shards)
+        self.sizes = [sum(each.end - each.begin for each in shard) for shard in plan.shards]
+        self.token = secrets.token_hex(4)  # names of tasks are of this run of the driver
+        self.memory = 0  # the most that a worker took
+        self.examples = 0  # that were learned from here, in all passes
+        self._pending: dict[Future[Any], Job] = {}
+
+    def go(self) -> Summary:
+        """Make all passes; return the summary of the model, which is in the run's folder."""
+        for p in range(1, self.plan.passes + 1):
+            judged = p == 1 and tasks.judges(self.plan)
+            if not tasks.after(self.run, self.plan, p).exists():
+                if not tasks.mixed_file(self.run, p).exists():
+                    self._stage(str(p), p, tasks.train_shard, f"pass {p}")
+                done = self._one(f"finalize-pass{p}", f"pass {p}", tasks.finalize, p)
+                self._tell_pass(p, done)
+                if judged:
+                    self._stage(tasks.JUDGED, 0, tasks.judge_shard, "comparing gravities")
+                    self._one("finalize-judged", "comparing gravities", tasks.judge)
+                self._remove(p, judged=judged)
+            else:
+                done = self._one(f"finalize-pass{p}", f"pass {p}", tasks.finalize, p)
+            if done["best"].number and done["best"].since >= self.plan.run["patience"]:
+                break
+        outcome = self._one("write-model", "the model", tasks.write_model)
+        summary: Summary = outcome["summary"]
+        return summary
+
+    # Tasks
+
+    def _stage(self, stage: str, p: int, task: Callable[..., Any], told: str) -> None:
+        """Run a task for each shard, and add up what they tell, four at a time."""
+        widths = [self.n]
+        while widths[-1] > 1:
+            widths.append(-(-widths[-1] // tasks.FAN))
+        done: set[tuple[int, int]] = set()
+        so_far = ShardsDone(p or 1, self.plan.passes, 0, self.n, 0, 0.0, 0.0, 0)
+        before = (p - 1) * sum(self.sizes)
+        kind = "train" if p else "judge"
+        for k in range(self.n):
+            name = f"{kind}-pass{p or 1}-shard{k}"
+            args = (p, k) if p else (k,)
+            self._submit(Job(name, f"{told}, shard {k}", task, args, 0, k))
+        self._position(so_far, before)
+        while self._pending:
+            for job, outcome in self._ended():
+                done.add((job.level, job.k))
+                if job.level == 0 and p:
+                    so_far = so_far.plus(outcome)
+                    before += self.sizes[job.k]
+                    self._position(so_far, before)
+                up, level = job.k // tasks.FAN, job.level + 1
+                if level == len(widths):
+                    continue
+                of = range(up * tasks.FAN, min((up + 1) * tasks.FAN, widths[job.level]))
+                if all((job.level, j) in done for j in of):
+                    name = f"merge-{stage}-level{level}-{up}"
+                    args = (stage, level, up, widths[job.level])
+                    where = f"{told}, adding up shards"
+                    self._submit(Job(name, where, tasks.merge, args, level, up))
+        if p:
+            self.examples += so_far.examples
+
+    def _one(self, name: str, told: str, task: Callable[..., Any], *args: Any) -> dict[str, Any]:
+        """Run one task; return its outcome."""
+        self._submit(Job(name, told, task, args, 0, 0))
+        while True:
+            for _, outcome in self._ended():
+                return outcome
+
+    def _submit(self, job: Job) -> None:
+        name = f"{job.name}-{self.token}-{job.tries}"
+        try:
+            future = self.engine.submit(name, job.task, self.run, *job.args)
+        except (RuntimeError, OSError) as error:
+            raise self._lost(job, error) from None
+        self._pending[future] = job
+
+    def _ended(self) -> list[tuple[Job, dict[str, Any]]]:
+        """Wait for tasks; return those that ended, unless one failed or the run is to stop."""
+        if self.observer.should_stop():
+            self._cancel()
+            raise Stopped(plan_file(self.run))
+        found = []
+        for future in wait(self._pending, LOOK, FIRST_COMPLETED).done:
+            job = self._pending.pop(future)
+            outcome = self._outcome(job, future)
+            if outcome is not None:
+                self.memory = max(self.memory, outcome["memory"])
+                found.append((job, outcome))
+        return found
+
+    def _outcome(self, job: Job, future: "Future[Any]") -> dict[str, Any] | None:
+        """Return what a task returned; None if it is tried again."""
+        try:
+            outcome: dict[str, Any] = future.result()
+        except (CancelledError, BrokenProcessPool) as error:
+            self._cancel()
+            raise self._lost(job, error) from None
+        except WorkerDiedError as error:
+            self._cancel()
+            raise DataError(f"{job.told} ({self._files(job)}): {error}") from None
+        except Exception as error:
+            if type(error).__name__ == "KilledWorker":
+                self._cancel()
+                raise DataError(
+                    f"{job.told} ({self._files(job)}): each worker that tried it died: is there "
+                    "memory enough?"
+                ) from None
+            if job.tries < RETRIES:
+                self._submit(job._replace(tries=job.tries + 1))
+                return None
+            self._cancel()
+            raise DataError(f"{job.told}: {type(error).__name__}: {error}") from error
+        if "error" in outcome:
+            self._cancel()
+            raise RAISED[outcome["error"]](f"{job.told}: {outcome['message']}")
+        return outcome
+
+    def _files(self, job: Job) -> str:
+        pieces = self.plan.shards[job.k]
+        return ", ".join(shown(each.path) for each in pieces[:3]) + (", ..." if pieces[3:] else "")
+
+    def _lost(self, job: Job, error: BaseException) -> DataError:
+        why = f": {error}" if str(error) else ""
+        return DataError(
+            f"{job.told}: the workers, or their scheduler, are gone ({type(error).__name__}{why}): "
+            "start them and repeat the command: it goes on where it stopped"
+        )
+
+    def _cancel(self) -> None:
+        for future in self._pending:
+            future.cancel()
+        self._pending.clear()
+
+    # What is told
+
+    def _position(self, so_far: ShardsDone, done: int) -> None:
+        total = self.plan.passes * sum(self.sizes)
+        p = so_far.pass_number
+        examples = self.examples + so_far.examples
+        self.observer.position(Position(examples, done, total, p, self.plan.passes))
+        self.observer.shards(so_far)
+
+    def _tell_pass(self, p: int, done: dict[str, Any]) -> None:
+        row = done.get("row")
+        if isinstance(row, Row):
+            self.observer.row(row)
+        for note in done.get("notes", ()):
+            self.observer.note(note)
+        if p == 1 and done.get("fewest", FEW) < FEW and self.n > 1:
+            self.observer.note(
+                f"a shard has only {done['fewest']:,} examples: with fewer --shards the model may "
+                "be better"
+            )
+        best = done["best"]
+        if best.number:
+            is_best = best.number == p
+            loss, auc = (best.loss, best.auc) if is_best else (done["loss"], done["auc"])
+            self.observer.pass_ended(Pass(p, loss, auc, best.accuracy, is_best))
+
+    # Files
+
+    def _remove(self, p: int, *, judged: bool) -> None:
+        """Remove the parts of a pass, which its checkpoint stands for."""
+        found: list[Place] = [tasks.names_file(self.run, p, k) for k in range(self.n)]
+        for stage in (str(p), tasks.JUDGED) if judged else (str(p),):
+            width = self.n
+            for level in range(tasks.root_level(self.n) + 1):
+                found += [tasks.part_file(self.run, stage, level, k) for k in range(width)]
+                width = -(-width // tasks.FAN)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda place: place.unlink(missing_ok=True), found))

@@ -1,0 +1,183 @@
+"""Where tasks run: in this process, in processes of this machine, on Dask, or on any executor."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from dwindle._base.errors import SettingError
+from dwindle._base.system import cores
+
+ATTEMPTS = 4  # of a task whose worker dies, as Dask has it
+HUNG = "60s"  # after which a worker of our own cluster that says nothing is given up
+HOW = "expected local, local:8, dask, dask://HOST:PORT, or in Python a Dask client or an executor"
+
+
+class Engine(NamedTuple):
+    """An executor, how many tasks it runs at once, and whether it takes names of tasks."""
+
+    executor: Executor
+    slots: int
+    takes_names: bool = False
+
+    def submit(self, name: str, task: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """Begin a task."""
+        named = {"key": name} if self.takes_names else {}
+        return self.executor.submit(task, *args, **named)
+
+
+class WorkerDiedError(RuntimeError):
+    """A task's worker died each time that it was tried."""
+
+
+class Serial(Executor):
+    """An executor that runs a task when it is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Run the task."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  (the future tells it)
+            future.set_exception(error)
+        return future
+
+
+class Processes(Executor):
+    """Processes of this machine, each of which may die: its task is then tried by another."""
+
+    def __init__(self, n: int) -> None:
+        self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
+        self._tasks = queue.SimpleQueue()
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(n)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Let the next process that is free run the task."""
+        future: Future[Any] = Future()
+        self._tasks.put((future, _Call(fn, args, kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes, after all tasks or, if they are to be cancelled, after those begun."""
+        if cancel_futures:
+            with suppress(queue.Empty):
+                while task := self._tasks.get_nowait():
+                    task[0].cancel()
+        for _ in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads if wait else ():
+            thread.join()
+
+    def _work(self) -> None:
+        """Hand tasks to a process of its own, and to a new one if that died."""
+        process: ProcessPoolExecutor | None = None
+        while (task := self._tasks.get()) is not None:
+            future, call = task
+            if not future.set_running_or_notify_cancel():
+                continue
+            for attempt in range(ATTEMPTS):
+                process = process or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+                try:
+                    future.set_result(process.submit(call).result())
+                except BrokenProcessPool:
+                    process.shutdown(wait=False)
+                    process = None
+                    if attempt == ATTEMPTS - 1:
+                        future.set_exception(
+                            WorkerDiedError(f"its worker died, {ATTEMPTS} times in a row")
+                        )
+                    continue
+                except Exception as error:  # noqa: BLE001  (the future tells it)
+                    future.set_exception(error)
+                break
+        if process is not None:
+            process.shutdown()
+
+
+class _Call(NamedTuple):
+    """A function to be called in another process."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self) -> Any:
+        return self.function(*self.args, **self.kwargs)
+
+
+@contextmanager
+def engine_of(on: Any) -> Iterator[Engine]:
+    """Find where to run tasks; what is started here is ended afterwards."""
+    if isinstance(on, str):
+        with _named(on) as engine:
+            yield engine
+    elif isinstance(on, Executor):
+        yield Engine(on, getattr(on, "_max_workers", None) or 1)
+    elif hasattr(on, "get_executor") and hasattr(on, "scheduler_info"):
+        yield _of_client(on)
+    else:
+        raise SettingError(f"on is {on!r}: {HOW}")
+
+
+def check_on(on: Any) -> None:
+    """Refuse what names no engine, before anything is read."""
+    if isinstance(on, str):
+        kind, _, rest = on.partition(":")
+        known = kind in {"local", "dask", "serial"}
+        number = rest.isdecimal() and int(rest) > 0
+        address = rest.startswith("//") and len(rest) > 2
+        if not known or (rest and not (number if kind == "local" else kind == "dask" and address)):
+            raise SettingError(f"--on {on}: {HOW}")
+
+
+@contextmanager
+def _named(on: str) -> Iterator[Engine]:
+    check_on(on)
+    kind, _, rest = on.partition(":")
+    if kind == "serial":
+        yield Engine(Serial(), 1)
+    elif kind == "local":
+        n = int(rest or cores())
+        processes = Processes(n)
+        try:
+            yield Engine(processes, n)
+        finally:
+            processes.shutdown(cancel_futures=True)
+    else:
+        with _dask(rest) as client:
+            yield _of_client(client)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Any]:
+    """Connect to a scheduler, or start a cluster of processes on this machine."""
+    try:
+        import dask  # noqa: PLC0415  (an extra)
+        from distributed import Client, LocalCluster  # noqa: PLC0415
+    except ImportError as error:
+        raise SettingError(f"--on dask needs pip install 'dwindle[dask]' ({error})") from None
+    if address:
+        try:
+            client = Client(f"tcp:{address}", timeout="10s", set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise SettingError(f"--on dask:{address}: nobody answers there ({error})") from None
+        with client:
+            yield client
+        return
+    with (
+        dask.config.set({"distributed.scheduler.worker-ttl": HUNG}),
+        LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _of_client(client: Any) -> Engine:
+    slots = sum(each["nthreads"] for each in client.scheduler_info()["workers"].values())
+    return Engine(client.get_executor(pure=False), max(slots, 1), takes_names=True)

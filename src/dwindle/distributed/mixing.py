@@ -1,0 +1,308 @@
+"""How shards become one model.
+
+K shards learn from the same model, each from its part of the data. A shard takes n / K steps, each
+K times as long as one machine's, and begins with 1 / K of the squared gradients; what they found is
+averaged. So together they go as far as one machine. K counts for at most `MOST_BOOST` there.
+
+With truncated gradient, if m shards saw a feature,
+
+    w = the mean over these m;   then it owes the pull of the others, P / m - P / K,
+
+P being the pull of all shards, of which each has felt P / K. A feature that none saw owes all of P.
+With `FTRL` and `RDA` the sums z and n of all shards add up to what they would be on one machine. A
+shard counts in z what it would come to if all were as it is, and so does the pull. Lanes are mixed
+one by one.
+
+Between passes a learner is as one machine's would be: `shared` makes that of a shard, and `mix`
+makes one of what all shards told.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dwindle._base.errors import SettingError
+from dwindle._base.packing import packed
+from dwindle.algorithm.adaptive import Adaptive
+from dwindle.algorithm.dual_averaging import FTRL, RDA
+from dwindle.algorithm.units import MOST
+from dwindle.algorithm.updates import Audited, Averaged, Plain
+from dwindle.distributed.cells import (
+    Floats,
+    Known,
+    cells_of,
+    dual_weights,
+    is_dual,
+    known,
+    pulled,
+)
+from dwindle.distributed.telling import SCORES, Rows, Start, Told, started
+from dwindle.engine.kinds import learner_from
+from dwindle.engine.lane_kernels import CLOCK, NOISE, NOTED, ROOT, SLOPES, WAITING
+from dwindle.engine.lane_scores import SEGMENTS, SHORTEST
+from dwindle.engine.lanes import LaneLearner
+from dwindle.engine.learner import Learner
+from dwindle.engine.learner_state import fields_of
+from dwindle.engine.table import n_cells_for
+from dwindle.engine.table_kernels import settle_all
+
+MOST_BOOST = 32  # docs/many-machines.md measures it
+LAST_32 = 2**32 - 1
+DIGITS = "0123456789"
+
+
+def check_mixes(learner: Learner) -> None:
+    """Refuse, by name, an update whose weights could not be mixed."""
+    update = learner.update
+    if isinstance(update, Averaged | Audited) or not isinstance(update, Plain | Adaptive | FTRL):
+        raise SettingError(
+            f"many machines mix the updates Plain, Adaptive, FTRL and RDA, not {update}: "
+            "leave out --on"
+        )
+
+
+def boost(update: Any, shards: int) -> float:
+    """Return by how much the learning rate of a shard is larger than that of one machine.
+
+    Where rates fall with the root of the squared gradients, these make up for the other sqrt(K).
+    """
+    return float(min(shards, MOST_BOOST) ** (1.0 if isinstance(update, Plain) else 0.5))
+
+
+def shared(learner: Learner, shards: int) -> Learner:
+    """Return the learner of a shard that goes on from one machine's.
+
+    With a the boost by K, it has a z, n / K, and the pull that goes with them. The gravity of
+    `FTRL` weighs against the sum of all gradients: a shard's is its share. That of lanes may weigh
+    against their deviation, of which the shard's share is the root.
+    """
+    longer = boost(learner.update, shards)
+    factors = {"energy": 1 / shards, "root": shards**-0.5}
+    if is_dual(learner):
+        factors |= {"z": longer / shards, "lane": longer / shards, "v": 0.0, "weight": 0.0}
+    state = learner.state()
+    for name, column in state["cells"].items():
+        state["cells"][name] = column * column.dtype.type(factors.get(name.rstrip(DIGITS), 1))
+    bias = state["intercept"].items()
+    state["intercept"] = {name: v * factors.get(name.rstrip(DIGITS), 1) for name, v in bias}
+    clock = state["clock"]
+    clock["n_steps"] //= shards
+    if is_dual(learner):
+        clock["now"] *= 1 / shards if learner.clock.counts_moments else longer / shards
+    if isinstance(learner, LaneLearner):
+        lanes = np.array(state["lanes"]["state"])
+        lanes[[NOISE, SLOPES]] /= shards
+        lanes[ROOT] = np.sqrt(lanes[NOISE])
+        lanes[[CLOCK, WAITING]] *= longer * shards**-0.5
+        state["lanes"]["state"] = lanes.tolist()
+    del state["last_cut"]
+    return learner_from(state | {"settings": _shard_settings(learner, shards, longer)})
+
+
+def _shard_settings(learner: Learner, shards: int, longer: float) -> dict[str, Any]:
+    shrinkage, schedule = learner.shrinkage, learner.schedule
+    if isinstance(learner, LaneLearner):
+        if shrinkage.by_noise:
+            shrinkage = shrinkage._replace(
+                values=tuple(shards**-0.5 * each for each in shrinkage.values),
+                evidence=tuple(shards**-0.5 * each for each in shrinkage.evidence),
+            )
+    elif is_dual(learner) and not isinstance(learner.update, RDA):
+        shrinkage = shrinkage._replace(gravity=shrinkage.gravity / shards)
+    schedule = schedule._replace(learning_rate=schedule.learning_rate * longer)
+    made = learner.arguments() | {"learning_rate": schedule, "shrinkage": shrinkage}
+    return type(learner)(**made).settings()
+
+
+class Mixed(NamedTuple):
+    """What is mixed: the learner before, the features of it and of the shards, and what they told.
+
+    ``first`` and ``rows`` are of the same features.
+    """
+
+    learner: Learner
+    start: Start
+    first: Known
+    rows: Rows
+    sums: Mapping[str, Floats]
+    shards: float  # that learned anything
+    longer: float  # the `boost` of each
+    lanes: Floats  # the state of the lanes, mixed
+
+
+def mix(learner: Learner, told: Told, shards: int) -> Learner:
+    """Return the learner after all shards that began where it is have told what they learned."""
+    learned = told.sums["learned"].item()
+    if not learned:
+        return learner
+    start, sums, longer = started(learner), told.sums, boost(learner.update, shards)
+    mark = np.union1d(told.mark, start.cells["key"])
+    first = known(learner, start.cells, start.lanes[NOTED]).at(mark)
+    rows = np.zeros((len(mark), told.rows.shape[1]))
+    rows[np.searchsorted(mark, told.mark)] = told.rows
+    lanes = _lanes(start, sums, learned, longer)
+    each = Mixed(learner, start, first, Rows.of(rows), sums, learned, longer, lanes)
+    found = _summed(each) if is_dual(learner) else _pulled(each)
+    bias = _bias(each)
+    state = learner.state()
+    state["label_moments"] = _moments(learner, start.moments + sums["moments"])
+    by = longer if is_dual(learner) and not learner.clock.counts_moments else 1.0
+    state["clock"] |= {
+        "n_steps": start.n_steps + round(sums["steps"].item()),
+        "now": start.now + sums["now"].item() / by,
+    }
+    if isinstance(learner, LaneLearner):
+        bias = _levelled(each, found, bias)
+        state["lanes"] |= {
+            "state": lanes.tolist(),
+            "error": (sums["error"] / learned).tolist(),
+            "best": int(np.argmin(sums["error"][: learner.n_lanes])),
+            "centred": found.mark[found.noted > 0.0].tolist(),
+        }
+        if "judged" in sums:
+            state["lanes"]["scores"] = _scores(sums)
+    return _made(learner, state, found, bias)
+
+
+def _lanes(start: Start, sums: Mapping[str, Floats], shards: float, longer: float) -> Floats:
+    """Return the state of the lanes, as if one machine had seen what the shards saw."""
+    state = start.lanes + sums["lanes"]
+    state[ROOT] = np.sqrt(state[NOISE])
+    pace = sums["pace"].item() / shards / longer
+    before = start.lanes[CLOCK] + start.lanes[WAITING]
+    state[CLOCK], state[WAITING] = before + pace * (state[ROOT] - start.lanes[ROOT]), 0.0
+    return state
+
+
+def _scores(sums: Mapping[str, Floats]) -> dict[str, Any]:
+    """Return the scores of lanes, whose segments are of the same part of each shard."""
+    examples = round(sums["judged"].item())
+    length = max(-(-examples // SEGMENTS), SHORTEST)
+    said = {"length": length, "examples": examples, "done": False}
+    return said | {name: packed(sums[name]) for name in SCORES}
+
+
+def _measured(first: Known, rows: Rows, shards: float, n_steps: int) -> Known:
+    """Return features with units and means of all their values; all else is as at the first.
+
+    A feature stays centred if all shards centre it. Else its unit is that of its values as they
+    are, as far as is known.
+    """
+    seen = first.seen + rows.seen
+    squares = np.maximum(first.seen * np.square(first.unit) + rows.squares, 0.0)
+    unit = np.where(seen > 0.0, np.sqrt(squares / np.maximum(seen, 1.0)), first.unit)
+    noted, total = first.noted + rows.noted, first.noted * first.mean + rows.total
+    mean = np.divide(total, noted, where=noted > 0.0, out=np.zeros_like(total))
+    is_centred = (rows.centred >= shards) | ((first.noted > 0.0) & (rows.shards == 0.0))
+    apart = np.where(is_centred, np.square(mean), 0.0)
+    spread = np.divide(rows.spread, rows.noted, where=rows.noted > 0.0, out=np.zeros_like(mean))
+    spread = np.where(is_centred, 1.0, rows.centred / shards) * spread
+    unit = np.where(
+        rows.spread > 0.0, np.hypot(unit, np.sqrt(np.maximum(spread - apart, 0.0))), unit
+    )
+    lost = (first.noted > 0.0) & ~is_centred
+    unit = np.where(lost, np.hypot(unit, first.mean), unit)
+    return first._replace(
+        unit=unit,
+        seen=np.minimum(seen, MOST),
+        last=np.where(rows.shards > 0.0, n_steps + rows.last, first.last) % (LAST_32 + 1),
+        mean=np.where(is_centred, mean, 0.0),
+        noted=np.where(is_centred, noted, 0.0),
+    )
+
+
+def _summed(each: Mixed) -> Known:
+    """Return features whose sums are over all shards."""
+    first, rows = each.first, each.rows
+    found = _measured(first, rows, each.shards, each.start.n_steps)
+    return found._replace(
+        value=first.value + rows.value / each.longer,
+        energy=np.maximum(first.energy + rows.energy, 0.0),
+    )
+
+
+def _pulled(each: Mixed) -> Known:
+    """Return features whose weights are means over those who saw them, pulled by all others."""
+    learner, first, rows, sums = each.learner, each.first, each.rows, each.sums
+    told = rows.shards > 0.0
+    voters = np.maximum(rows.shards, 1.0)
+    found = _measured(first, rows, each.shards, each.start.n_steps)
+    found = found._replace(
+        value=np.where(told[:, None], rows.value / voters[:, None], first.value),
+        energy=first.energy + rows.energy,
+    )
+    whole = sums["now"].item()
+    if isinstance(learner, LaneLearner) and learner.shrinkage.by_noise:
+        whole = sums["far"].item() * each.shards**-0.5  # as the gravities of shards are
+    owed = np.maximum(whole / voters - np.where(told, whole / each.shards, 0.0), 0.0)
+    in_shard = found._replace(energy=found.energy / each.shards)
+    if isinstance(learner, LaneLearner):
+        found = found._replace(value=pulled(learner, in_shard, owed))
+    else:
+        found = found._replace(value=_settled(each, in_shard, owed, whole))
+    return found.only(found.value.any(axis=1) | (found.noted > 0.0))
+
+
+def _settled(each: Mixed, found: Known, owed: Floats, whole: float) -> Floats:
+    """Return weights after the pull that they owe, by whatever shrinkage it is."""
+    learner, size = each.learner, each.sums["size"].item() / each.shards
+    cells = cells_of(learner, found, whole - owed)
+    settle_all(cells, whole, size, learner.shrinkage, learner.update)
+    return np.asarray(cells["weight"][:, None])
+
+
+def _bias(each: Mixed) -> Known:
+    """Return the intercept: the mean over all shards, and never pulled."""
+    learner, start = each.learner, each.start
+    first = known(learner, start.bias, start.lanes[NOTED])
+    rows = Rows.of(each.sums["bias"][None, :])
+    found = _measured(first, rows, each.shards, start.n_steps)
+    value = rows.value / each.shards
+    if is_dual(learner):
+        value = first.value + rows.value / each.longer
+    return found._replace(value=value, energy=first.energy + rows.energy)
+
+
+def _levelled(each: Mixed, found: Known, bias: Known) -> Known:
+    """Return the intercept after the features that some shards centred, and others could not."""
+    rows, learner = each.rows, each.learner
+    lost = (rows.centred > 0.0) & (found.noted == 0.0) if is_dual(learner) else None
+    if lost is None or not lost.any():
+        return bias
+    assert isinstance(learner, LaneLearner)
+    w = dual_weights(learner, found.only(lost), each.lanes)
+    total = each.first.noted[lost] * each.first.mean[lost] + rows.total[lost]
+    level = (w * (total / max(each.lanes[NOTED], 1e-300))[:, None]).sum(axis=0)
+    return bias._replace(
+        value=bias.value - level * (learner.update.beta + np.sqrt(bias.energy))[:, None]
+    )
+
+
+def _moments(learner: Learner, raw: Floats) -> list[float]:
+    """Return the moments of labels from their number, sum and sum of squares."""
+    if not learner.label_scale.scaled:
+        return []
+    n, total, squares = raw.tolist()
+    mean = total / n if n > 0.0 and learner.label_scale.centred else 0.0
+    return [n, mean, max(squares - n * mean * mean, 0.0)]
+
+
+def _made(learner: Learner, state: dict[str, Any], found: Known, bias: Known) -> Learner:
+    """Make the learner of this state, with these features and this intercept."""
+    by_noise = isinstance(learner, LaneLearner) and learner.shrinkage.by_noise
+    now = state["lanes"]["state"][CLOCK] if by_noise else state["clock"]["now"]
+    key = found.mark - np.uint64(1)
+    cell = cells_of(learner, bias, now)
+    intercept = {name: field[0].item() for name, field in fields_of(cell).items()}
+    n_cells = n_cells_for(len(key))
+    return learner_from(
+        state
+        | {
+            "cells": {"id": key} | fields_of(cells_of(learner, found, now)),
+            "names": learner.table.names.of(key),
+            "intercept": state["intercept"] | intercept,
+            "n_cells": n_cells,
+            "peak": max(state["peak"], len(key)),
+        }
+    )

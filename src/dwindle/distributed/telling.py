@@ -1,0 +1,256 @@
+"""What a shard tells of what it learned: a row for each feature it touched, and sums.
+
+It tells of the features that are in the model it began with, and of new ones that would outlive one
+more shard without them. The others would not be left in the end, and there are many.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dwindle.algorithm.dual_averaging import RDA
+from dwindle.algorithm.updates import centres
+from dwindle.distributed.cells import (
+    Floats,
+    Known,
+    cells_of,
+    full_cells,
+    is_dual,
+    known,
+    pulled,
+    reach,
+)
+from dwindle.engine.lane_kernels import CLOCK, NOTED, ROOT, SLOPES, WAITING
+from dwindle.engine.lane_scores import SEGMENTS, LaneScores
+from dwindle.engine.lanes import FORGETS, LaneLearner
+from dwindle.engine.learner import Learner
+
+TOLD = 0.25  # of the pull that a sum of gradients must have come to, to be told,
+TOLD_EVIDENCE = 0.5  # and of the evidence that a lane asks for
+SCORES = ("weight", "total", "products", "count")  # arrays of `LaneScores`
+
+
+class Start(NamedTuple):
+    """A learner before it learns from a shard: its cells by mark, and what else changes."""
+
+    cells: Any
+    bias: Any
+    n_steps: int
+    now: float
+    moments: Floats  # of the labels: their number, sum and sum of squares
+    lanes: Floats  # the state of the lanes
+    pulled: float  # as `LaneLearner` has it
+
+
+class Rows(NamedTuple):
+    """What is told of each feature; columns are added up, but for the last: the largest counts."""
+
+    shards: Floats  # that tell of it
+    energy: Floats
+    seen: Floats
+    squares: Floats  # of its values, by which its unit is known
+    centred: Floats  # shards that centre it
+    noted: Floats  # examples that its mean is of, by importance,
+    total: Floats  # and its mean times these
+    spread: Floats  # the square of its mean times these, the first time
+    value: Floats  # a column for each lane: with sums of gradients, how far it went
+    last: Floats  # the last step at which it was seen, since the start
+
+    def columns(self) -> Floats:
+        """Return them as one array."""
+        return np.column_stack(self)
+
+    @classmethod
+    def of(cls, columns: Floats) -> "Rows":
+        """Name the columns of an array."""
+        return cls(*columns.T[:8], columns[:, 8:-1], columns[:, -1])
+
+
+class Told(NamedTuple):
+    """What one shard tells, or several together."""
+
+    mark: NDArray[np.uint64]  # keys of the features plus one, sorted
+    rows: Floats  # see `Rows`
+    sums: dict[str, Floats]  # of what is not about a feature
+
+
+def lane_state(learner: Learner) -> Floats:
+    """Return the state of a learner's lanes; zeros if it has none."""
+    if not isinstance(learner, LaneLearner):
+        return np.zeros(6)
+    return np.array(learner.lane_state()["state"])
+
+
+def started(learner: Learner) -> Start:
+    """Remember a learner, all of whose weights are settled, before it learns from a shard."""
+    cells = full_cells(learner)
+    return Start(
+        cells[np.argsort(cells["key"])],
+        learner.bias.copy(),
+        learner.n_steps,
+        learner.clock.now,
+        _raw_moments(learner),
+        lane_state(learner),
+        learner.pulled if isinstance(learner, LaneLearner) else 0.0,
+    )
+
+
+def tell(learner: Learner, start: Start) -> Told:
+    """Return what a learner that began at ``start`` has to tell; settles its weights.
+
+    Which features are told is decided before they are sorted: most are not.
+    """
+    ended = full_cells(learner)
+    before, same, vanished = _compared(start.cells, ended)
+    settle(learner)
+    ended = full_cells(learner)
+    noted = lane_state(learner)[NOTED]
+    everything = known(learner, ended, noted)
+    chosen = np.flatnonzero(~same & (before | _worth_telling(learner, everything, start)))
+    chosen = chosen[np.argsort(ended["key"][chosen])]
+    found = everything.only(chosen)
+    first = known(learner, start.cells, start.lanes[NOTED])
+    mark, rows = found.mark, _rows(learner, found, first.at(found.mark), start)
+    if vanished.any():
+        gone = first.only(vanished)
+        energy = 0.0 * gone.energy if is_dual(learner) else gone.energy
+        empty = gone._replace(value=0.0 * gone.value, energy=energy, noted=0.0 * gone.noted)
+        mark = np.concatenate([mark, gone.mark])
+        rows = np.concatenate([rows, _rows(learner, empty, gone, start)])
+        order = np.argsort(mark)
+        mark, rows = mark[order], rows[order]
+    return Told(mark, rows, _sums(learner, start))
+
+
+def settle(learner: Learner) -> None:
+    """Settle all weights, where pulls may be owed."""
+    if is_dual(learner):
+        return
+    table, clock = learner.table, learner.clock
+    if isinstance(learner, LaneLearner):
+        cells, now = table.cells, learner.pulled
+        found = known(learner, cells, 0.0)
+        owed = np.where(cells["key"] != 0, now - cells["settled"], 0.0)
+        value = pulled(learner, found, owed)
+        cells["lane"] = cells_of(learner, found._replace(value=value), now)["lane"]
+        cells["settled"] = now
+    elif centres(learner.update):
+        learner.bias["weight"] += table.settle_at_the_mean()
+    else:
+        table.settle(clock.now, clock.size)
+
+
+def _compared(start: Any, ended: Any) -> tuple[NDArray[np.bool_], ...]:
+    """Tell which cells were there at the start, which are the same, and which are there no more."""
+    none = np.zeros(len(ended), bool)
+    if not len(start):
+        return none, none, np.zeros(0, bool)
+    at = np.minimum(np.searchsorted(start["key"], ended["key"]), len(start) - 1)
+    before = start["key"][at] == ended["key"]
+    same = before & (_words(start[at]) == _words(ended)).all(axis=1)
+    vanished = np.ones(len(start), bool)
+    vanished[at[before]] = False
+    return before, same, vanished
+
+
+def _words(cells: Any) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(cells).view(np.uint64).reshape(len(cells), -1)
+
+
+def _worth_telling(learner: Learner, found: Known, start: Start) -> NDArray[np.bool_]:
+    """Tell which features would outlive one more shard that has them not."""
+    if isinstance(learner, LaneLearner):
+        if len(learner.table.cells) < FORGETS:  # as one machine, which forgets nothing so small
+            return np.ones(len(found.mark), bool)
+        return _held(learner, found, start) | (found.noted > 0.0)
+    size, clock = np.abs(found.value[:, 0]), learner.clock
+    if is_dual(learner):
+        due = clock.now if isinstance(learner.update, RDA) else 1.0
+        return size >= TOLD * due * clock.size
+    due = (clock.now - start.now) * clock.size
+    return (size * reach(learner, found) > due) | (found.noted > 0.0)
+
+
+def _held(learner: LaneLearner, found: Known, start: Start) -> NDArray[np.bool_]:
+    """Tell which features some lane with a gravity holds, or nearly does."""
+    gravity, evidence = map(np.array, learner.shrinkage.pairs)
+    size = np.abs(found.value[:, : learner.n_lanes])
+    holds = (gravity > 0.0) | (evidence > 0.0)
+    if is_dual(learner):
+        own = np.sqrt(found.energy / max(lane_state(learner)[SLOPES], 1e-300))[:, None]
+        least = TOLD * gravity * learner.pulled
+        proof = TOLD_EVIDENCE * evidence * learner.pulled * own
+        return np.asarray(((size >= least) & (size >= proof) & holds).any(axis=1))
+    due = gravity * (learner.pulled - start.pulled)
+    outlives = size * reach(learner, found)[:, None] > due
+    return np.asarray((outlives & (size > 0.0) & holds).any(axis=1))
+
+
+def _rows(learner: Learner, found: Known, first: Known, start: Start) -> Floats:
+    """Return what is told of features that were as ``first`` says at the start."""
+    is_centred = found.noted > 0.0
+    total = found.noted * found.mean - first.noted * first.mean
+    return Rows(
+        np.ones(len(found.mark)),
+        found.energy - first.energy,
+        _counted(found) - _counted(first),
+        _counted(found) * np.square(found.unit) - _counted(first) * np.square(first.unit),
+        np.asarray(is_centred, np.float64),
+        np.where(is_centred, found.noted - first.noted, 0.0),
+        np.where(is_centred, total, 0.0),
+        np.where(first.noted > 0.0, 0.0, found.noted * np.square(found.mean)),
+        found.value - first.value if is_dual(learner) else found.value,
+        np.maximum(found.last - start.n_steps, 0.0),
+    ).columns()
+
+
+def _counted(found: Known) -> Floats:
+    """Return how many values units are of; one that is of none counts as of one."""
+    return np.where(found.unit > 0.0, np.maximum(found.seen, 1.0), found.seen)
+
+
+def _raw_moments(learner: Learner) -> Floats:
+    """Return the number, the sum and the sum of squares of the labels, if they are scaled."""
+    if not learner.label_scale.scaled:
+        return np.zeros(3)
+    n, mean, squares = learner.label_scale.moments.tolist()
+    return np.array([n, n * mean, squares + n * mean * mean])
+
+
+def _sums(learner: Learner, start: Start) -> dict[str, Floats]:
+    """Return what is told beside features."""
+    clock, ended = learner.clock, lane_state(learner)
+    steps = learner.n_steps - start.n_steps
+    went = ended[ROOT] - start.lanes[ROOT]
+    far = ended[CLOCK] + ended[WAITING] - start.lanes[CLOCK] - start.lanes[WAITING]
+    bias = known(learner, learner.bias, ended[NOTED])
+    first = known(learner, start.bias, start.lanes[NOTED])
+    error, scores = np.zeros(0), {}
+    if isinstance(learner, LaneLearner):
+        error = np.array(learner.lane_state()["error"])
+        scores = {} if learner.scores.done else _scores(learner.scores)
+    return scores | {
+        "learned": np.array([float(steps > 0)]),
+        "steps": np.array([float(steps)]),
+        "now": np.array([clock.now - start.now]),
+        "size": np.array([clock.size]),
+        "far": np.array([far]),
+        "pace": np.array([far / went if went > 0.0 else 0.0]),
+        "lanes": ended - start.lanes,
+        "error": error,
+        "moments": _raw_moments(learner) - start.moments,
+        "bias": _rows(learner, bias, first, start)[0],
+    }
+
+
+def _scores(scores: LaneScores) -> dict[str, Floats]:
+    """Return how well lanes predicted, in segments that are equal parts of the shard."""
+    used = -(-scores.examples // scores.length)
+    place = np.arange(used) * SEGMENTS // max(used, 1)
+    found = {"judged": np.array([float(scores.examples)])}
+    for name in SCORES:
+        array = getattr(scores, name)
+        found[name] = np.zeros_like(array)
+        np.add.at(found[name], place, array[:used])
+    return found
