@@ -20,9 +20,11 @@ from rich.theme import Theme
 
 from dwindle.data.sources import Position
 from dwindle.jit.compile import seconds_compiling
+from dwindle.runs.observer import ShardsDone
 
 LONGEST = 40  # columns of the bar itself, where the terminal has them
-ROOMY = 64  # columns that have room for everything
+ROOMY = 64  # columns that have room for everything,
+WIDE = 110  # and for what shards told
 # The bar alone is coloured: Rich's red for speed reads as a warning.
 PLAIN = Theme(
     {f"progress.{name}": "none" for name in ("percentage", "download", "filesize", "elapsed")}
@@ -73,6 +75,19 @@ class Bar:
         )
         self._progress.start()
 
+    def shards(self, done: ShardsDone) -> None:
+        """Show how many shards are done, in all passes, and what they told."""
+        self._show("shards", self._of_shards(), done.passes * done.shards)
+        loss = f"loss {done.mean_loss:.4f}, {done.told:,} features told" if done.done else ""
+        self._progress.update(
+            self._task,
+            completed=(done.pass_number - 1) * done.shards + done.done,
+            count=f"{done.examples:,} examples",
+            speed=loss,
+            place=f"pass {done.pass_number}/{done.passes}, {done.done:,}/{done.shards:,} shards",
+        )
+        self._progress.start()
+
     def runs(self, done: int, total: int) -> None:
         """Show how many runs of a search are made."""
         self._show("runs", _OF_RUNS, total)
@@ -89,6 +104,10 @@ class Bar:
             self._shows, self._begin = what, _time()
             self._progress.columns = columns
             self._progress.reset(self._task, total=total, count="", speed="", place="")
+
+    def _of_shards(self) -> tuple[ProgressColumn, ...]:
+        more = [_text("count"), _text("speed")] if self._progress.console.width >= WIDE else []
+        return _text("place"), _BAR, TaskProgressColumn(), *more, *_LEFT
 
     def _of_data(self, position: Position) -> tuple[ProgressColumn, ...]:
         speed = _text("speed", len("999,999 examples/s"))

@@ -38,6 +38,9 @@ class Screen(Protocol):
     def place(self, position: Any) -> None:
         """Show how much of the data has been read."""
 
+    def shards(self, done: Any) -> None:
+        """Show how many shards are done."""
+
     def runs(self, done: int, total: int) -> None:
         """Show how many runs are made."""
 
@@ -56,6 +59,15 @@ class Log:
 
     def place(self, position: Any) -> None:
         """Show nothing: a log has no bar."""
+
+    def shards(self, done: Any) -> None:
+        """Print a line for every tenth of the shards of a pass."""
+        tenths = 10 * done.done // done.shards
+        if done.done and tenths != 10 * (done.done - 1) // done.shards:
+            self.line(
+                f"pass {done.pass_number}: {done.done:,} of {done.shards:,} shards, "
+                f"{done.examples:,} examples, loss {done.mean_loss:.4f}, {done.told:,} told"
+            )
 
     def runs(self, done: int, total: int) -> None:
         """Print a line for every tenth of the runs."""
@@ -89,6 +101,10 @@ class Watching(Observer):
     def position(self, position: Any) -> None:
         """Move the bar."""
         self.screen.place(position)
+
+    def shards(self, done: Any) -> None:
+        """Move the bar."""
+        self.screen.shards(done)
 
     def note(self, text: str) -> None:
         """Print it."""
@@ -145,6 +161,14 @@ class Report(Watching):
         if not self.as_json:
             self.note(told)
 
+    def shards(self, done: Any) -> None:
+        """Tell how far the shards of a pass have come."""
+        if self.as_json:
+            fields = done._asdict() | {"loss": done.mean_loss}
+            click.echo(json.dumps(for_json({"shards_done": fields.pop("done")} | fields)))
+        elif not self.quiet:
+            super().shards(done)
+
     def runs(self, done: int, total: int) -> None:
         """Tell how many runs of a search are made."""
         if not (self.as_json or self.quiet):
@@ -183,6 +207,7 @@ class Report(Watching):
         s = summary
         labels, memory = mapping_of(s.labels), s.peak_memory_bytes
         seen = s.seen if s.probes is None else s.probes.seen
+        each = " of a worker" if s.shards else ""
         lines = [
             *frontier(s),
             "",
@@ -201,8 +226,9 @@ class Report(Watching):
             *([f"last pass     {_last_pass(s)}"] if s.passes > 1 else []),
             *([f"holdout       {_holdout(s)}"] if s.best_pass else []),
             *([f"labels        {labels}"] if labels else []),
+            *([f"shards        {s.shards:,}, mixed after each pass"] if s.shards else []),
             f"time          {_time(s)}",
-            *([f"memory        {memory / 1e6:,.0f} MB at the peak"] if memory else []),
+            *([f"memory        {memory / 1e6:,.0f} MB at the peak{each}"] if memory else []),
             f"model         {model}, {s.model_bytes:,} bytes",
         ]
         if s.skipped:

@@ -34,6 +34,7 @@ from dwindle.cli.terminal import Report, screen
 from dwindle.runs.observer import Observer, Observers
 from dwindle.runs.settings import PAPER, TrainSettings
 
+GOING_ON = ("resume", "start_from", "on", "shards", "run")  # where a run begins and takes place
 STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the setting each sets
 
 
@@ -55,6 +56,25 @@ STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the sett
     help="Go on from an earlier model, with its settings unless others are given.",
 )
 @click.option("--resume", is_flag=True, help="Go on with a stopped run, from MODEL.checkpoint.")
+@click.option(
+    "--on",
+    metavar="WHERE",
+    help="Train on many machines: local:8 is eight processes here, dask a Dask cluster here, "
+    "dask://HOST:PORT that of a scheduler. The same command goes on with a run that ended early.",
+)
+@click.option(
+    "--shards",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --on: parts that the data is dealt to, which are learned on their own and mixed "
+    "after each pass. Another number is another model.",
+)
+@click.option(
+    "--run",
+    metavar="FOLDER",
+    help="With --on: a folder or URL that all machines see, for what shards have done. Default: "
+    "beside the model, and gone in the end.",
+)
 @click.option(
     "--picture",
     metavar="FILE",
@@ -97,17 +117,18 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle train train.vw --sigmas 0.25 --model ads.parquet
       dwindle train train.vw --paper --gravity 1e-3 --passes 10 --model ads.parquet
+      dwindle train 'logs/*.vw' --on local:8 --passes 3 --model ads.parquet
       dwindle train monday.vw --model ads.parquet --save-state
       dwindle train tuesday.vw --start-from ads.parquet --model ads.parquet --save-state
     """
+    from dwindle.distributed.train import train
     from dwindle.runs.observer import Stopped
-    from dwindle.runs.train import train
 
     paths, model = options.pop("data"), options.pop("model")
     picture = Picture(options.pop("picture"), model)
     picture.check(paths)
     page = Page(options.pop("report"), model, paths)
-    going_on = {name: options.pop(name) for name in ("resume", "start_from")}
+    going_on = {name: options.pop(name) for name in GOING_ON}
     given = {
         STANDS_FOR.get(name, name)
         for name in ctx.params
@@ -116,6 +137,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     if options.pop("paper"):
         given |= PAPER.keys()
     live = options.pop("live")
+    if live is not None and going_on["on"] is not None:
+        raise SettingError("--live shows a run on one machine: leave it out with --on")
     _put_first(ctx, options)
     settings = _settings(options)
     stop = StopSignals()
@@ -125,11 +148,11 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
             with watched(page.beside(report), live, model) as observer:
                 summary = train(paths, model, settings, observer=observer, given=given, **going_on)
     except Stopped as stopped:
-        told = (
-            f"{stopped.resume_from} is written: repeat the command with --resume to go on"
-            if stopped.resume_from
-            else "nothing was learned yet"
-        )
+        told = "nothing was learned yet"
+        if stopped.resume_from and going_on["on"] is not None:
+            told = "what shards have done is kept: repeat the command to go on"
+        elif stopped.resume_from:
+            told = f"{stopped.resume_from} is written: repeat the command with --resume to go on"
         click.echo(f"dwindle: stopped; {told}", err=True)
         sys.exit(128 + stop.asked[0])
     report.summary(summary, model)

@@ -63,7 +63,7 @@ def known(learner: Learner, cells: Any, noted: float) -> Known:
     fields = {name: cells[name].astype(np.float64) for name in cells.dtype.names if name != "key"}
     none = np.zeros(len(cells))
     in_lanes = isinstance(learner, LaneLearner)
-    unit = fields["unit"] if in_lanes else inverted(fields.get("inverse", none))
+    unit: Any = fields["unit"] if in_lanes else inverted(fields.get("inverse", none))
     scale = np.where(unit > 0.0, unit, 1.0)
     value = fields["lane"] if in_lanes else fields["z" if is_dual(learner) else "weight"][:, None]
     value = value / scale[:, None] if is_dual(learner) else value

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle._base.files import Place
 from dwindle._base.remote import shown
-from dwindle.data.sources import Position
 from dwindle.distributed import tasks
 from dwindle.distributed.engines import Engine, WorkerDiedError
 from dwindle.distributed.plan import Plan, plan_file
@@ -43,7 +42,6 @@ class Driver:
     def __init__(self, run: str, plan: Plan, engine: Engine, observer: Observer) -> None:
         self.run, self.plan, self.engine, self.observer = run, plan, engine, observer
         self.n = len(plan.shards)
-        self.sizes = [sum(each.end - each.begin for each in shard) for shard in plan.shards]
         self.token = secrets.token_hex(4)  # names of tasks are of this run of the driver
         self.memory = 0  # the most that a worker took
         self.examples = 0  # that were learned from here, in all passes
@@ -79,20 +77,19 @@ class Driver:
             widths.append(-(-widths[-1] // tasks.FAN))
         done: set[tuple[int, int]] = set()
         so_far = ShardsDone(p or 1, self.plan.passes, 0, self.n, 0, 0.0, 0.0, 0)
-        before = (p - 1) * sum(self.sizes)
         kind = "train" if p else "judge"
         for k in range(self.n):
             name = f"{kind}-pass{p or 1}-shard{k}"
-            args = (p, k) if p else (k,)
-            self._submit(Job(name, f"{told}, shard {k}", task, args, 0, k))
-        self._position(so_far, before)
+            numbers = (p, k) if p else (k,)
+            self._submit(Job(name, f"{told}, shard {k}", task, numbers, 0, k))
+        if p:
+            self.observer.shards(so_far)
         while self._pending:
             for job, outcome in self._ended():
                 done.add((job.level, job.k))
                 if job.level == 0 and p:
                     so_far = so_far.plus(outcome)
-                    before += self.sizes[job.k]
-                    self._position(so_far, before)
+                    self.observer.shards(so_far)
                 up, level = job.k // tasks.FAN, job.level + 1
                 if level == len(widths):
                     continue
@@ -179,13 +176,6 @@ class Driver:
 
     # What is told
 
-    def _position(self, so_far: ShardsDone, done: int) -> None:
-        total = self.plan.passes * sum(self.sizes)
-        p = so_far.pass_number
-        examples = self.examples + so_far.examples
-        self.observer.position(Position(examples, done, total, p, self.plan.passes))
-        self.observer.shards(so_far)
-
     def _tell_pass(self, p: int, done: dict[str, Any]) -> None:
         row = done.get("row")
         if isinstance(row, Row):
@@ -197,11 +187,8 @@ class Driver:
                 f"a shard has only {done['fewest']:,} examples: with fewer --shards the model may "
                 "be better"
             )
-        best = done["best"]
-        if best.number:
-            is_best = best.number == p
-            loss, auc = (best.loss, best.auc) if is_best else (done["loss"], done["auc"])
-            self.observer.pass_ended(Pass(p, loss, auc, best.accuracy, is_best))
+        if isinstance(held := done.get("held"), Pass):
+            self.observer.pass_ended(held)
 
     # Files
 

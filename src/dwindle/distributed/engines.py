@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -60,7 +62,7 @@ class Processes(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Let the next process that is free run the task."""
         future: Future[Any] = Future()
-        self._tasks.put((future, _Call(fn, args, kwargs)))
+        self._tasks.put((future, partial(fn, *args, **kwargs)))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -98,17 +100,6 @@ class Processes(Executor):
                 break
         if process is not None:
             process.shutdown()
-
-
-class _Call(NamedTuple):
-    """A function to be called in another process."""
-
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-    def __call__(self) -> Any:
-        return self.function(*self.args, **self.kwargs)
 
 
 @contextmanager
@@ -158,13 +149,12 @@ def _named(on: str) -> Iterator[Engine]:
 def _dask(address: str) -> Iterator[Any]:
     """Connect to a scheduler, or start a cluster of processes on this machine."""
     try:
-        import dask  # noqa: PLC0415  (an extra)
-        from distributed import Client, LocalCluster  # noqa: PLC0415
+        dask, distributed = import_module("dask"), import_module("distributed")
     except ImportError as error:
         raise SettingError(f"--on dask needs pip install 'dwindle[dask]' ({error})") from None
     if address:
         try:
-            client = Client(f"tcp:{address}", timeout="10s", set_as_default=False)
+            client = distributed.Client(f"tcp:{address}", timeout="10s", set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise SettingError(f"--on dask:{address}: nobody answers there ({error})") from None
         with client:
@@ -172,8 +162,10 @@ def _dask(address: str) -> Iterator[Any]:
         return
     with (
         dask.config.set({"distributed.scheduler.worker-ttl": HUNG}),
-        LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
+        distributed.LocalCluster(
+            n_workers=cores(), threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
 

@@ -25,7 +25,7 @@ import numpy as np
 from dwindle._base.errors import SettingError
 from dwindle._base.packing import packed
 from dwindle.algorithm.adaptive import Adaptive
-from dwindle.algorithm.dual_averaging import FTRL, RDA
+from dwindle.algorithm.dual_averaging import FTRL, OFTEN, RDA
 from dwindle.algorithm.units import MOST
 from dwindle.algorithm.updates import Audited, Averaged, Plain
 from dwindle.distributed.cells import (
@@ -36,6 +36,7 @@ from dwindle.distributed.cells import (
     is_dual,
     known,
     pulled,
+    reach,
 )
 from dwindle.distributed.telling import SCORES, Rows, Start, Told, started
 from dwindle.engine.kinds import learner_from
@@ -47,7 +48,8 @@ from dwindle.engine.learner_state import fields_of
 from dwindle.engine.table import n_cells_for
 from dwindle.engine.table_kernels import settle_all
 
-MOST_BOOST = 32  # docs/many-machines.md measures it
+MOST_BOOST = 32  # docs/many-machines.md measures it,
+DAMPING = 0.0125  # and this
 LAST_32 = 2**32 - 1
 DIGITS = "0123456789"
 
@@ -70,6 +72,14 @@ def boost(update: Any, shards: int) -> float:
     return float(min(shards, MOST_BOOST) ** (1.0 if isinstance(update, Plain) else 0.5))
 
 
+def damping(shards: float) -> float:
+    """Return by how much more a shard's sums of gradients move than they would on one machine.
+
+    Its long steps go too far at first and come back, which leaves features that tell nothing.
+    """
+    return 1.0 + DAMPING * min(shards - 1.0, MOST_BOOST)
+
+
 def shared(learner: Learner, shards: int) -> Learner:
     """Return the learner of a shard that goes on from one machine's.
 
@@ -90,6 +100,8 @@ def shared(learner: Learner, shards: int) -> Learner:
     clock["n_steps"] //= shards
     if is_dual(learner):
         clock["now"] *= 1 / shards if learner.clock.counts_moments else longer / shards
+    if learner.clock.counts_moments:
+        clock["size"] *= longer / (shards if _weighs_sums(learner) else 1)
     if isinstance(learner, LaneLearner):
         lanes = np.array(state["lanes"]["state"])
         lanes[[NOISE, SLOPES]] /= shards
@@ -100,6 +112,12 @@ def shared(learner: Learner, shards: int) -> Learner:
     return learner_from(state | {"settings": _shard_settings(learner, shards, longer)})
 
 
+def _weighs_sums(learner: Learner) -> bool:
+    """Whether gravity weighs against the sum of all gradients, however many there are."""
+    in_lanes = isinstance(learner, LaneLearner)
+    return is_dual(learner) and not isinstance(learner.update, RDA) and not in_lanes
+
+
 def _shard_settings(learner: Learner, shards: int, longer: float) -> dict[str, Any]:
     shrinkage, schedule = learner.shrinkage, learner.schedule
     if isinstance(learner, LaneLearner):
@@ -108,7 +126,7 @@ def _shard_settings(learner: Learner, shards: int, longer: float) -> dict[str, A
                 values=tuple(shards**-0.5 * each for each in shrinkage.values),
                 evidence=tuple(shards**-0.5 * each for each in shrinkage.evidence),
             )
-    elif is_dual(learner) and not isinstance(learner.update, RDA):
+    elif _weighs_sums(learner):
         shrinkage = shrinkage._replace(gravity=shrinkage.gravity / shards)
     schedule = schedule._replace(learning_rate=schedule.learning_rate * longer)
     made = learner.arguments() | {"learning_rate": schedule, "shrinkage": shrinkage}
@@ -217,7 +235,7 @@ def _summed(each: Mixed) -> Known:
     first, rows = each.first, each.rows
     found = _measured(first, rows, each.shards, each.start.n_steps)
     return found._replace(
-        value=first.value + rows.value / each.longer,
+        value=first.value + rows.value / (each.longer * damping(each.shards)),
         energy=np.maximum(first.energy + rows.energy, 0.0),
     )
 
@@ -290,6 +308,7 @@ def _moments(learner: Learner, raw: Floats) -> list[float]:
 
 def _made(learner: Learner, state: dict[str, Any], found: Known, bias: Known) -> Learner:
     """Make the learner of this state, with these features and this intercept."""
+    found = _within_budget(learner, state, found)
     by_noise = isinstance(learner, LaneLearner) and learner.shrinkage.by_noise
     now = state["lanes"]["state"][CLOCK] if by_noise else state["clock"]["now"]
     key = found.mark - np.uint64(1)
@@ -306,3 +325,18 @@ def _made(learner: Learner, state: dict[str, Any], found: Known, bias: Known) ->
             "peak": max(state["peak"], len(key)),
         }
     )
+
+
+def _within_budget(learner: Learner, state: Mapping[str, Any], found: Known) -> Known:
+    """Evict the features worth least, if there are more than the budget allows."""
+    most = learner.max_live
+    if most is None or len(found.mark) <= most:
+        return found
+    if is_dual(learner) or isinstance(learner, LaneLearner):
+        absence = np.maximum(state["clock"]["n_steps"] - found.last, 0.0)
+        worth = found.energy * np.minimum(found.seen, OFTEN) / (1.0 + absence)
+    else:
+        worth = np.abs(found.value[:, 0]) * reach(learner, found)
+    worth = np.where(found.noted > 0.0, np.inf, worth)
+    kept = np.argsort(-worth, kind="stable")[:most]
+    return found.only(np.sort(kept))

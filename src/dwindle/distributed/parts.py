@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from dwindle._base.errors import DataError
 from dwindle._base.files import Place
 from dwindle._base.packing import packed, unpacked
-from dwindle.data.labels import SHOWN
 from dwindle.distributed.telling import Told
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.jit.compile import kernel
 from dwindle.model.storage import numbers, read, write
 from dwindle.runs.progress import Progress
+from dwindle.runs.train import SHOWN
 
 KIND = "part"
 

@@ -7,6 +7,7 @@ import json
 import os
 from bisect import bisect_left
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,12 +101,14 @@ def load_plan(run: str) -> Plan:
         text = Path(here).read_text(encoding="utf-8")
     try:
         said = json.loads(text)
-        if said.pop("format") != FORMAT:
-            raise DataError("written by another version of dwindle: begin anew in another folder")
+        version = said.pop("format")
         shards = [[Piece(*piece) for piece in shard] for shard in said.pop("shards")]
-        return Plan(shards, **said)
-    except (*NONSENSE, DataError) as error:
+        plan = Plan(shards, **said)
+    except NONSENSE as error:
         raise DataError(f"{plan_file(run)}: no plan, or damaged: {error}") from None
+    if version != FORMAT:
+        raise DataError(f"{plan_file(run)}: of another version of dwindle: name another --run")
+    return plan
 
 
 def save_plan(run: str, plan: Plan) -> None:
@@ -172,7 +175,7 @@ def shards_of(
             cuts = sorted({0, each.size, *(_line_after(each.path, at, each.size) for at in inside)})
         else:
             cuts = [0, each.size]
-        for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+        for begin, end in pairwise(cuts):
             middle = before + (begin + end) / 2
             dealt[bisect_left(bounds, middle)].append(each._replace(begin=begin, end=end))
         before += each.size
@@ -218,7 +221,7 @@ def _line_after(path: str, at: int, size: int) -> int:
         while some := file.read(TEXT):
             place = some.find(b"\n")
             if place >= 0:
-                return min(done + place + 1, size)
+                return int(min(done + place + 1, size))
             done += len(some)
     return size
 

@@ -25,7 +25,7 @@ from dwindle._base.files import Place, place_of
 from dwindle._base.system import peak_memory
 from dwindle.data.cache import CachedExamples
 from dwindle.data.formats.block import Parsed
-from dwindle.data.labels import SHOWN, unlabelled
+from dwindle.data.labels import unlabelled
 from dwindle.data.shuffle import shuffled
 from dwindle.data.sources import Slice
 from dwindle.data.stream import read
@@ -48,10 +48,11 @@ from dwindle.runs import checkpoint
 from dwindle.runs.checkpoint import Reached
 from dwindle.runs.class_progress import progress_of
 from dwindle.runs.loop import passes
-from dwindle.runs.progress import Progress
+from dwindle.runs.progress import Figures, Progress
 from dwindle.runs.progress_table import extended
 from dwindle.runs.run_data import Holdout
 from dwindle.runs.summary import Summary, metadata, summarized
+from dwindle.runs.train import SHOWN
 
 FAN = 4  # parts that one merge adds up, from left to right
 NAMES = "names"
@@ -164,8 +165,8 @@ def _examples(plan: Plan, p: int, k: int) -> Iterator[Parsed]:
 class _Shard:
     """A shard's learner while it learns."""
 
-    def __init__(self, plan: Plan, members: list[Learner]) -> None:
-        self.plan, self.labels = plan, plan.known_labels()
+    def __init__(self, plan: Plan, k: int, members: list[Learner]) -> None:
+        self.plan, self.k, self.labels = plan, k, plan.known_labels()
         self.learner = _together(members)
         self.progress = progress_of(self.learner)
         self.bad_lines: list[str] = []
@@ -173,7 +174,8 @@ class _Shard:
     def learn(self, parsed: Parsed) -> None:
         """Learn from a batch."""
         n_bad = parsed.n_bad(skip_bad=self.plan.run["skip_bad"])
-        self.bad_lines += map(str, parsed.bad[: SHOWN - len(self.bad_lines)])
+        shown = parsed.bad[: SHOWN - len(self.bad_lines)]
+        self.bad_lines += (_with_line(str(each), self.plan, self.k) for each in shown)
         batch = self.labels.learned(parsed, self.learner.loss)
         with errors_at(parsed.place):
             prediction = self.learner.learn(batch)
@@ -192,7 +194,7 @@ def train_shard(run: str, p: int, k: int) -> Outcome:
         return figures(load_part(out, progress_of(learner)))
     members = [shared(each, len(plan.shards)) for each in members_of(learner)]
     starts = [started(each) for each in members]
-    shard = _Shard(plan, members)
+    shard = _Shard(plan, k, members)
     try:
         for _ in passes(lambda _more: _examples(plan, p, k), shard.learn, lambda: None, 1):
             pass
@@ -238,11 +240,9 @@ def _save_names(path: Place, members: list[Learner], starts: list[Start], told: 
 def merge(run: str, stage: str, level: int, k: int, n: int) -> Outcome:
     """Add up parts of the level below, of which there are n, into part k of this level."""
     out = part_file(run, stage, level, k)
-    plan = load_plan(run)
-    learner, _ = _checkpoint(place_of(f"{run}/pass-0.parquet"))
+    learner, _ = _checkpoint(mixed_file(run, 0))
     if out.exists():
         return figures(load_part(out, progress_of(learner)))
-    del plan
     of = range(k * FAN, min(k * FAN + FAN, n))
     total = load_part(part_file(run, stage, level - 1, of[0]), progress_of(learner))
     for j in of[1:]:
@@ -260,11 +260,13 @@ def _reached(path: Place) -> Reached:
     learner, said = load_checkpoint(path)
     found = Reached()
     checkpoint.restore(found, learner, said)
+    if last := said.get("last"):
+        found.last = Figures(*last)
     return found
 
 
 def _save(found: Reached, path: Place) -> None:
-    checkpoint.write(found, path, {})
+    checkpoint.write(found, path, {"last": found.last})
 
 
 @told_errors
@@ -272,23 +274,22 @@ def finalize(run: str, p: int) -> Outcome:
     """Mix what all shards told in pass p, and write the checkpoint after it."""
     plan, out = load_plan(run), mixed_file(run, p)
     if out.exists():
-        return _told_of(_reached(out), plan)
+        return _told_of(_reached(out))
     found = _reached(after(run, plan, p - 1))
     assert found.learner is not None
     assert found.progress is not None
     part = _root(run, plan, str(p), progress_of(found.learner))
     before = members_of(found.learner)
+    _enter_names(run, p, len(plan.shards), before)
     members = [
         mix(each, told, len(plan.shards)) for each, told in zip(before, part.told, strict=True)
     ]
     for each, register in zip(members, part.register, strict=True):
         each.table.seen = DistinctCounter(np.maximum(each.table.seen.register, register))
         each.table.peak = max(each.table.peak, part.peak // len(members))
-    _enter_names(run, p, len(plan.shards), members)
     learner = _together(members)
     found.progress.absorb(part.progress)
-    where = p, plan.passes
-    row = found.progress.row(len(learner), learner.n_seen, *where)
+    row = found.progress.row(len(learner), learner.n_seen, p, plan.passes)
     found.curve = extended(found.curve, row)
     notes = [] if p > 1 else list(found.progress.doubts())
     found.last = found.progress.next_pass()
@@ -297,37 +298,38 @@ def finalize(run: str, p: int) -> Outcome:
     found.bad_lines = (found.bad_lines + part.bad_lines)[:SHOWN]
     found.next_row = max(2 * found.progress.examples, 1)
     learner.next_pass()
+    held = None
     if (holdout := _holdout(plan)) is not None:
         with learner.after_cooldown(plan.run["cooldown"]) as cooled, ExitStack() as stack:
             stack.enter_context(holdout.choosing(cooled, found.labels))
-            found.best.after(p, *holdout.measure(cooled, found.labels))
+            held = found.best.after(p, *holdout.measure(cooled, found.labels))
     _save(found, out)
-    return _told_of(found, plan) | {"row": row, "notes": notes, "fewest": part.fewest}
+    told = {"row": row, "notes": notes, "fewest": part.fewest, "held": held}
+    return _told_of(found) | told
 
 
-def _told_of(found: Reached, plan: Plan) -> Outcome:
+def _told_of(found: Reached) -> Outcome:
     """Return a checkpoint in a few numbers."""
     assert found.learner is not None
-    curve = {name: column[-1] for name, column in found.curve.items()}
-    del plan
-    return {"kept": len(found.learner), "best": found.best, "curve": curve}
+    return {"kept": len(found.learner), "best": found.best}
 
 
 def _enter_names(run: str, p: int, n: int, members: list[Learner]) -> None:
-    """Give features the names that shards told."""
-    wanted = [np.sort(each.table.cells["key"][each.table.cells["key"] != 0]) for each in members]
+    """Tell learners the names that shards told, each once."""
 
     def load(k: int) -> tuple[Any, dict[str, Any]]:
         return storage.read(names_file(run, p, k), NAMES)
 
+    known = [np.empty(0, np.uint64) for _ in members]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for table, about in pool.map(load, range(n)):
             key, names = storage.numbers(table["id"]), names_in(table)
             bounds = np.cumsum([0, *about["metadata"]["keys"]])
-            for m, (member, marks) in enumerate(zip(members, wanted, strict=True)):
+            for m, member in enumerate(members):
                 own = np.arange(bounds[m], bounds[m + 1])
-                here = own[np.isin(key[own] + np.uint64(1), marks, assume_unique=True)]
-                member.table.names.enter(key, Text(*names.spelled(np.arange(len(key)))), here)
+                new = own[~np.isin(key[own], known[m], assume_unique=True)]
+                known[m] = np.concatenate([known[m], key[new]])
+                member.table.names.enter(key, names, new)
 
 
 def _holdout(plan: Plan) -> Holdout | None:
@@ -396,7 +398,7 @@ def judge(run: str) -> Outcome:
     plan = load_plan(run)
     out = after(run, plan, 1)
     if out.exists():
-        return _told_of(_reached(out), plan)
+        return _told_of(_reached(out))
     found = _reached(mixed_file(run, 1))
     assert found.learner is not None
     part = _root(run, plan, JUDGED, progress_of(found.learner))
@@ -409,7 +411,7 @@ def judge(run: str) -> Outcome:
         scores.position[:] = max(-(-examples // SEGMENTS), SHORTEST), examples, examples > 0
     found.curve["alive"][-1] = len(found.learner)
     _save(found, out)
-    return _told_of(found, plan)
+    return _told_of(found)
 
 
 # The end
@@ -427,16 +429,17 @@ def write_model(run: str) -> Outcome:
         best, last = found.best, found.last
         found = _reached(after(run, plan, best.number))
         found.best, found.last = best, last
-    found.last = found.last or found.first
     learner, said = found.learner, plan.run
     assert learner is not None
     with ExitStack() as stack:
         states = states_of(learner) if said["save_state"] else None
         if (holdout := _holdout(plan)) is not None:
-            learner = stack.enter_context(learner.after_cooldown(said["cooldown"]))
+            cooled: Any = learner.after_cooldown(said["cooldown"])
+            learner = stack.enter_context(cooled)
             stack.enter_context(holdout.choosing(learner, found.labels))
         else:
             learner.cooldown(said["cooldown"])
+        assert learner is not None
         found.learner = learner
         told = metadata(found, plan.options) | {"shards": len(plan.shards)}
         if said["path"]:

@@ -64,7 +64,7 @@ class Rows(NamedTuple):
     @classmethod
     def of(cls, columns: Floats) -> "Rows":
         """Name the columns of an array."""
-        return cls(*columns.T[:8], columns[:, 8:-1], columns[:, -1])
+        return cls._make([*columns.T[:8], columns[:, 8:-1], columns[:, -1]])
 
 
 class Told(NamedTuple):

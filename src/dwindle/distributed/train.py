@@ -168,6 +168,7 @@ class _Run:
             examples_per_second=rate(driver.examples, seconds - compiling),
             peak_memory_bytes=driver.memory,
             model_bytes=size_of(place),
+            shards=len(plan.shards),
         )
 
     def _copy(self, place: Place) -> None:

@@ -62,6 +62,7 @@ class Summary:
     class_frontiers: dict[Any, list[Lane]] = field(default_factory=dict)  # of several classes,
     choice: Choice | None = None  # and how one of them was chosen
     probes: Probed | None = None  # if there were any
+    shards: int | None = None  # of a run on many machines
 
 
 def summarized(run: Reached, model: Model | ClassModels | Path, **measured: Any) -> Summary:
