@@ -261,6 +261,8 @@ def _check(settings: TrainSettings, shards: int | None) -> None:
         raise SettingError(
             "--class-weight balanced would read all data here first: with --on, say the weights"
         )
+    if settings.probes:
+        raise SettingError("--probes are drawn from all data in order: leave them out with --on")
     if settings.checkpoint_every is not None:
         raise SettingError(
             "--checkpoint-every is for one machine: with --on all that shards have done is kept in "
