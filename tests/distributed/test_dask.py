@@ -38,8 +38,8 @@ def words(tmp_path_factory):
     return write_words(tmp_path_factory.mktemp("words") / "train.vw", n=2000)
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextmanager
+def cluster():
     quick = {
         "distributed.scheduler.worker-ttl": "5s",
         "distributed.worker.memory.target": False,
@@ -52,6 +52,19 @@ def client():
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster() as client:
+        yield client
+
+
+@pytest.fixture
+def victim():
+    """A cluster of its own, which may be left without workers."""
+    with cluster() as client:
         yield client
 
 
@@ -85,19 +98,19 @@ def test_workers_that_are_killed_in_each_phase_change_nothing(words, whole, clie
 
 
 @in_full
-def test_a_worker_that_hangs_is_given_up(words, whole, client, tmp_path):
-    with sabotaged(client, ["train-pass1"], signal.SIGSTOP, tmp_path):
-        assert model_of_run(words, tmp_path / "m", HOW, on=client)[0] == whole
+def test_a_worker_that_hangs_is_given_up(words, whole, victim, tmp_path):
+    with sabotaged(victim, ["train-pass1"], signal.SIGSTOP, tmp_path):
+        assert model_of_run(words, tmp_path / "m", HOW, on=victim)[0] == whole
     assert (tmp_path / "train-pass1-0").exists()
 
 
 @in_full
-def test_a_shard_that_kills_all_workers_is_named(words, client, tmp_path):
+def test_a_shard_that_kills_all_workers_is_named(words, victim, tmp_path):
     with (
-        sabotaged(client, ["train-pass1-shard2"], signal.SIGKILL, tmp_path, times=100),
+        sabotaged(victim, ["train-pass1-shard2"], signal.SIGKILL, tmp_path, times=100),
         pytest.raises(DataError, match=r"pass 1, shard 2 \(.*each worker that tried it died"),
     ):
-        model_of_run(words, tmp_path / "m", HOW, on=client)
+        model_of_run(words, tmp_path / "m", HOW, on=victim)
 
 
 def test_a_bad_line_is_told_and_not_tried_again(client, tmp_path):
