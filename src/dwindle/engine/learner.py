@@ -196,7 +196,7 @@ class Learner(PlainData):
             while i < batch.n_examples and not interrupt.asked:
                 room = min(self.table.room, len(batch.key))  # for the most new features
                 if len(lesson.fresh) < room:
-                    lesson = lesson._replace(fresh=np.empty(room, np.int64))
+                    lesson = lesson._replace(fresh=self.table.scratch(room))
                 i = self._learn_from(i, lesson)
                 if scale.scaled:
                     scale.moments[:] = moments[i]

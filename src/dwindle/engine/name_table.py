@@ -94,7 +94,8 @@ class NameTable:
     def enter(self, keys: NDArray[Any], names: Sequence[str], where: NDArray[np.int64]) -> None:
         """Remember the names at the places ``where`` of a batch, for keys that have none yet."""
         if len(where):
-            new = UnreadNames(keys[where].astype(np.uint64), names, where.copy())
+            own = keys[where].astype(np.uint64, copy=False)
+            new = UnreadNames(own, names, where.copy())
             if not hasattr(names, "spelled"):  # a list, for instance, which may change until then
                 names = tuple(names[k] for k in where.tolist())
                 new = UnreadNames(new.key, names, np.arange(len(names)))

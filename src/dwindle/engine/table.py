@@ -64,6 +64,7 @@ class Table:
         self.names = NameTable(bytes_of_names)
         self.seen = DistinctCounter()  # of all features that ever entered
         self.counts = np.zeros(2, np.int64)  # `used` and `peak`, where kernels can change them
+        self._scratch = np.empty(0, np.int64)
 
     @property
     def used(self) -> int:
@@ -92,6 +93,15 @@ class Table:
     def n_seen(self) -> int:
         """An estimate of the distinct features that ever entered: no fewer than were in at once."""
         return max(self.seen.count(), self.peak)
+
+    def scratch(self, n: int) -> NDArray[np.int64]:
+        """Return memory for the places of n new features, of which only the last call's is used.
+
+        To touch new memory for each batch would take longer than to fill it.
+        """
+        if len(self._scratch) < n:
+            self._scratch = np.empty(n, np.int64)
+        return self._scratch
 
     def enter(self, batch: Batch, fresh: NDArray[np.int64]) -> None:
         """Take note of features that a kernel gave cells: those at these places of the batch."""

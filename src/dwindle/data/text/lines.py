@@ -23,22 +23,31 @@ from dwindle.data.schema import ColumnKinds
 from dwindle.data.sources import Opened
 from dwindle.data.text.scan import last_line, size_of
 
+FIRST = 1 << 18  # bytes of the first block: learning begins while more is parsed
 # With interactions, a few bytes may make many features. Beyond so many in a batch, one thread waits
 # for the other, and memory is cleared and filled that was given back a moment ago.
 MOST_FEATURES = 1 << 19
-FIRST, LEAST = 1 << 18, 1 << 14  # bytes of the first block then, and of any
+LEAST = 1 << 14  # bytes of a block then
 
 
 @dataclass
 class BlockSize:
-    """How many bytes of text make a block."""
+    """How many bytes of text make a block: twice as many each time, up to ``most``."""
 
-    now: int
+    next: int
+    most: int
+
+    def taken(self) -> int:
+        """Return the size of the next block."""
+        size = min(self.next, self.most)
+        self.next = 2 * size
+        return size
 
     def follow(self, block: Block, parsed: Parsed | Block) -> None:
-        """Choose it by what came of a block; a block itself has too many features for a batch."""
+        """Limit it by what came of a block; a block itself has too many features for a batch."""
         n = len(parsed.batch.key) if isinstance(parsed, Parsed) else MOST_PRODUCTS
-        self.now = min(max(len(block.data) * MOST_FEATURES // max(n, 1), LEAST), BLOCK)
+        few = len(block.data) * MOST_FEATURES // max(n, 1)
+        self.most = min(max(few, LEAST), self.most)
 
 
 def parsed_lines(
@@ -53,14 +62,11 @@ def parsed_lines(
     if idle:
         kinds.note(f"{source.name}: has no columns: {', '.join(idle)} only says how to read tables")
     part = partial(parse, interactions=options.interactions, ignore=options.dropped)
-    size = BlockSize(options.block_size)
-    chosen = options.interactions and options.block_size == BLOCK and not source.small
-    if chosen:
-        size.now = FIRST
+    size = BlockSize(min(FIRST, options.block_size), options.block_size)
     found = blocks_of(source, options, size)
     if mentions is not None:
         found = searched(found, mentions, kinds)
-    follow = size.follow if chosen else None
+    follow = size.follow if options.interactions and not source.small else None
     return parsed_blocks(part, found, options, at_once=source.small, follow=follow)
 
 
@@ -143,11 +149,11 @@ def blocks(
     With the ``clock`` of a pipe (see `pipes`), a block ends when it says so.
     """
     memory = Memory()
-    bytes_of = BlockSize(size) if isinstance(size, int) else size
+    sizes = BlockSize(size, size) if isinstance(size, int) else size
     rest, line = b"", 1
     while True:
         check_wanted()
-        n = max(bytes_of.now, len(rest))
+        n = max(sizes.taken(), len(rest))
         # Twice as much of a long line each time, as what was read of it is copied.
         text = memory.empty(len(rest) + n, np.uint8)
         text[: len(rest)] = np.frombuffer(rest, np.uint8)
