@@ -20,6 +20,7 @@ from dwindle import DataError, SettingError, TrainSettings
 from dwindle._base import remote
 from dwindle._base.files import check_apart, place_of, unwritable
 from dwindle.data.sources import sources
+from helpers.buckets import bucket
 from helpers.commands import dwindle as command
 from helpers.compression import COMPRESSED
 
@@ -323,27 +324,8 @@ def test_nothing_is_written_over_http(served, tmp_path):
 @pytest.fixture(scope="module")
 def s3():
     """A bucket on a server of moto."""
-    s3fs = pytest.importorskip("s3fs")
-    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    given = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "who",
-        "AWS_SECRET_ACCESS_KEY": "what",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
-    files = s3fs.S3FileSystem()
-    files.mkdir("bucket")
-    yield files
-    s3fs.S3FileSystem.clear_instance_cache()
-    server.stop()
-    for name, value in before.items():
-        os.environ.pop(name)
-        if value is not None:
-            os.environ[name] = value
+    with bucket() as files:
+        yield files
 
 
 @pytest.mark.slow
