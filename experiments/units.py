@@ -334,14 +334,14 @@ def _known(grid: Grid) -> tuple[tuple[float, ...], tuple[float, ...], tuple[int,
 def _finished(learner: Learner, setting: Setting, test: Batch) -> tuple[int, Any]:
     """Features kept and predictions; sub-gradient's weights are rounded at the end.
 
-    They swing around zero by one pull, eta K g, and are never zero by themselves.
+    They swing around zero by one pull of the last pass, eta K g, and are never zero by themselves.
     """
     if setting.shrinkage != "subgradient":
         return len(learner), learner.predict(test)
     assert setting.learning_rate is not None
     pull = (
         setting.learning_rate
-        * (setting.pass_decay or 1.0) ** setting.passes
+        * (setting.pass_decay or 1.0) ** (setting.passes - 1)
         * setting.truncate_every
         * setting.gravity
     )

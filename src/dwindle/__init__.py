@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dwindle.algorithm.updates import Averaged, Plain
     from dwindle.analysis.certificate import Certificate, certify
     from dwindle.analysis.report import Report, report
+    from dwindle.analysis.steps import Step, certify_steps
     from dwindle.data.frames import batch_of
     from dwindle.data.options import ReadOptions
     from dwindle.data.stream import read
@@ -79,6 +80,7 @@ _HOMES = {
     "algorithm.sigmas": ("Gravities", "Sigmas"),
     "algorithm.updates": ("Averaged", "Plain"),
     "analysis.certificate": ("Certificate", "certify"),
+    "analysis.steps": ("Step", "certify_steps"),
     "data.frames": ("batch_of",),
     "data.options": ("ReadOptions",),
     "data.stream": ("read",),
@@ -149,6 +151,7 @@ __all__ = [
     "SettingError",
     "Sigmas",
     "Squared",
+    "Step",
     "Stopped",
     "Subgradient",
     "TrainSettings",
@@ -161,6 +164,7 @@ __all__ = [
     "average_precision",
     "batch_of",
     "certify",
+    "certify_steps",
     "convert",
     "evaluate",
     "explain",

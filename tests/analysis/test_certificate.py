@@ -18,9 +18,11 @@ from dwindle import (
     Plain,
     Poisson,
     Rounding,
+    Schedule,
     Squared,
     Truncation,
     certify,
+    certify_steps,
 )
 from helpers.ingredients import LOSSES, pulls_of
 from helpers.random_streams import batch_of, cut, seeds, stream
@@ -42,7 +44,12 @@ def comparator_from(seed):
 
 
 @bounded
-@given(seed=seeds, other=seeds, shrinkage=gravities, rate=st.sampled_from([0.001, 0.02, 0.5]))
+@given(
+    seed=seeds,
+    other=seeds,
+    shrinkage=gravities,
+    rate=st.sampled_from([0.001, 0.02, 0.5, Schedule(0.1, power_t=0.5, initial_t=3)]),
+)
 @settings(max_examples=40)
 def test_the_regret_bound_holds_on_random_streams(loss, seed, other, shrinkage, rate):
     examples = stream(seed, loss.labels)
@@ -57,7 +64,9 @@ def test_the_regret_bound_holds_on_random_streams(loss, seed, other, shrinkage, 
             normalize=bool(seed % 2),
         )
     except ArithmeticError:
-        assert rate == 0.5  # where the step is too long the bound is empty: A eta / 2 > 1
+        assert rate == 0.5 or isinstance(
+            rate, Schedule
+        )  # where the step is too long the bound is empty: A eta / 2 > 1
         return
     assert certificate.holds
 
@@ -197,3 +206,68 @@ def test_averaged_weights_solve_the_lasso_within_theorem_3_2_s_bound(gravity):
         assert objective(w, gravity) >= objective(best, gravity)
     assert np.mean(reached) <= bound
     assert np.mean(reached) <= objective(best, gravity) * 1.05
+
+
+LATE = Truncation(0.05, order="after"), Truncation(0.05, 0.1, 2, order="after")
+RATES = 0.02, 0.5, Schedule(0.2, power_t=0.5, initial_t=3)
+
+
+@bounded
+@given(seed=seeds, other=seeds, shrinkage=st.one_of(gravities, st.sampled_from(LATE)),
+       rate=st.sampled_from(RATES))  # fmt: skip
+@settings(max_examples=12)
+def test_lemma_a_1_holds_at_each_step_of_either_order(loss, seed, other, shrinkage, rate):
+    examples = stream(seed, loss.labels, n_examples=20)
+    steps = certify_steps(
+        [batch_of(run) for run in cut(examples, other) if run],
+        comparator_from(other),
+        comparator_intercept=0.5,
+        loss=loss.loss,
+        shrinkage=shrinkage,
+        learning_rate=rate,
+        normalize=bool(seed % 2),
+    )
+    held = []
+    try:
+        held += (step.holds for step in steps)
+    except ArithmeticError:
+        assert rate != 0.02
+    else:
+        assert len(held) == sum(importance > 0 for _, _, importance in examples)
+    assert all(held)
+
+
+@pytest.mark.parametrize("rate", RATES, ids=str)
+def test_the_steps_of_lemma_a_1_add_up_to_the_certificate(rate):
+    """Times their rates, and with the last gravity left out, which the theorem does not have."""
+    rng = np.random.default_rng(5)
+    rows = [{f"f{j}": 1.0 for j in rng.permutation(8)[:2]} for _ in range(40)]
+    batch = Batch.from_dicts(rows, rng.choice([-1, 1], 40))
+    how = {"loss": Logistic(), "shrinkage": Truncation(0.03, truncate_every=7), "intercept": False}
+    comparator = {"f1": 0.4, "f3": -0.2, "elsewhere": 0.1}
+    whole = certify([batch], comparator, **how, learning_rate=rate)
+    steps = list(certify_steps([batch], comparator, **how, learning_rate=rate))
+    rates = Schedule.of(rate).rates(np.arange(1, 41), 0)
+    assert rates @ [step.left for step in steps] / rates.sum() == pytest.approx(whole.left)
+    # The lemma's right side has also the length that is left at the end.
+    learner = Learner(Logistic(), how["shrinkage"], Plain(), rate, intercept=False)
+    learner.learn(batch)
+    w = learner.weights()
+    left = sum((comparator.get(name, 0.0) - w.get(name, 0.0)) ** 2 for name in {*w, *comparator})
+    right = rates @ [step.right for step in steps] + left / 2
+    assert right / rates.sum() == pytest.approx(whole.right)
+
+
+def test_a_certificate_whose_rate_is_too_large_says_that_it_is_empty():
+    batch = Batch.from_dicts([{"a": 1.0}, {"a": 1.0}], [1, 0])
+    how = {"loss": Squared(), "shrinkage": Truncation(0.01), "intercept": False}
+    assert certify([batch], {"a": 1.0}, **how, learning_rate=0.5).vacuous  # A = 4
+    assert not certify([batch], {"a": 1.0}, **how, learning_rate=0.49).vacuous
+    assert certify([batch], {"a": 1.0}, **how, learning_rate=Schedule(0.5, power_t=1.0)).vacuous
+
+
+def test_the_lemma_refuses_what_it_does_not_speak_of_by_name():
+    with pytest.raises(TypeError, match=r"Lemma A\.1 is about truncated gradient, not Rounding"):
+        next(certify_steps([], {}, loss=Logistic(), shrinkage=Rounding(0.1), learning_rate=0.1))
+    with pytest.raises(TypeError, match=r"Poisson.* has no slope_bound"):
+        next(certify_steps([], {}, loss=Poisson(), shrinkage=LATE[0], learning_rate=0.1))

@@ -74,6 +74,7 @@ FORMS: dict[type, str] = {  # that a name stands for too
     LateTruncation: "truncation",
     LateRounding: "rounding",
 }
+THEORY = "theory"  # the learning rate of the paper's regret bound
 AUTO = "auto"  # the loss that suits the labels; the gravity, and the update, that suit the data
 IN_LANES = {"adaptive", "ftrl", "rda"}  # updates that learn several gravities at once,
 USUAL_IN_LANES = "rda"  # and the one that does if none is named; docs/auto.md measures it
@@ -217,8 +218,11 @@ class LearnerSettings(AnswersHabits):
     )
     learning_rate: Any = option(
         None,
-        "Learning rate.",
+        "Learning rate; theory reads the data once more and takes 1 / sqrt(steps), in units of the "
+        "longest example, as the paper's regret bound asks.",
         short="l",
+        words=(THEORY,),
+        metavar="theory|RATE",
         default_text="0.6 if adaptive or centred, 2 with several classes, 1.5 if rda, 0.8 if ftrl, "
         "0.5 if it centres, else 0.3",
     )
@@ -363,7 +367,8 @@ class LearnerSettings(AnswersHabits):
                 if getattr(self, name) != default_of(self, name):
                     raise SettingError(f"{name} is given twice: learning_rate is a Schedule")
             return self.learning_rate
-        rate = default_learning_rate(update) if self.learning_rate is None else self.learning_rate
+        is_known = self.learning_rate not in (None, THEORY)  # else the data has to say it
+        rate = self.learning_rate if is_known else default_learning_rate(update)
         decay = 1.0 if self.pass_decay is None else self.pass_decay
         return Schedule(rate, self.power_t, self.initial_t, decay)
 

@@ -293,18 +293,19 @@ class Audited(Plain):
     """`Plain`, with the sums that the regret bound of Theorem 3.1 needs; see `certificate`.
 
     Over all moments up to ``settled``, each of which pulls by a = eta_i g_i, ``penalty`` is the sum
-    of a |w| I(|w| <= theta) and ``exposure`` that of a I(|w| <= theta).
+    of a |w| I(|w| <= theta) and ``spared`` that of a I(|w| > theta).
     """
 
     def cell(self) -> np.dtype[np.void]:
         """Return the layout, with the two sums."""
-        return cell_layout(64, penalty="f8", exposure="f8")
+        return cell_layout(64, penalty="f8", spared="f8")
 
     def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
         owed = now - cell.settled
         if acts_on(shrinkage, cell.weight):
             cell.penalty += abs(path_sum(shrinkage, cell.weight, owed, size)) * size
-            cell.exposure += owed * size
+        else:
+            cell.spared += owed * size
         return settle(PLAIN, shrinkage, cell, now, size, x)
 
     def alive(self, _cell: Any, _w: float) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.algorithm.clock import Clock
+from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, is_truncation
 from dwindle.algorithm.updates import Audited, Plain
 from dwindle.engine import kernels
@@ -25,6 +26,14 @@ class Certificate(NamedTuple):
     ``loss`` is the mean loss of the run, measured before learning, and ``penalty`` the mean of
     g_i |w_i I(|w_i| <= theta)|_1 at its predictions. ``comparator_penalty`` charges the comparator
     for the same coordinates at the same moments.
+
+    Rates eta_i that decay weigh the means. Lemma A.1 holds for each step with its own rate; times
+    eta_i, and added up, with S the sum of all eta_i,
+
+    left  = sum of eta_i (1 - A eta_i / 2) L_i / S + penalty
+    right = B sum of eta_i^2 / (2 S) + |comparator|^2 / (2 S) + comparator_loss + comparator_penalty
+
+    ``learning_rate`` is the largest rate.
     """
 
     left: float
@@ -36,6 +45,12 @@ class Certificate(NamedTuple):
     A: float
     B: float
     n_examples: int
+    learning_rate: float
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether A eta >= 2: then the loss of the run counts for nothing, or against it."""
+        return self.A * self.learning_rate >= 2.0
 
     @property
     def holds(self) -> bool:
@@ -50,7 +65,7 @@ def certify(
     comparator_intercept: float = 0.0,
     loss: Any,
     shrinkage: Shrinkage,
-    learning_rate: float,
+    learning_rate: float | Schedule,
     intercept: bool = True,
     normalize: bool = False,
     max_live: int | None = None,
@@ -61,7 +76,8 @@ def certify(
     the theorem's weights are those that predicted. The intercept is one more coordinate, without
     gravity. An example of importance h has the loss h phi. A budget of ``max_live`` features adds
     gravities of single coordinates, for which the theorem holds too: the comparator is charged for
-    those coordinates that it has.
+    those coordinates that it has. ``learning_rate`` may be a `Schedule`; a decay after each pass is
+    left out, as the batches are one pass.
 
     >>> batch = Batch.from_dicts([{"a": 1}, {"b": 1}, {"a": 1}, {"b": 1}], [1, -1, 1, -1])
     >>> from dwindle import Logistic, Truncation
@@ -76,12 +92,11 @@ def certify(
             f"Theorem 3.1 needs A and B with |gradient|^2 <= A L + B: {loss} has no slope_bound()"
         )
     settings = {"intercept": intercept, "normalize": normalize}
-    learner = Learner(loss, shrinkage, Audited(), float(learning_rate), **settings)
-    budget = _Budget(
-        Learner(loss, shrinkage, Plain(), float(learning_rate), **settings, max_live=max_live)
-    )
+    schedule = Schedule.of(learning_rate)
+    learner = Learner(loss, shrinkage, Audited(), schedule, **settings)
+    budget = _Budget(Learner(loss, shrinkage, Plain(), schedule, **settings, max_live=max_live))
     values = kernels.values.of(loss)
-    own = other = 0.0  # sums of losses
+    own = other = own_again = 0.0  # sums of losses times the rate, and of the first, times it again
     a_max = b_max = 0.0  # the largest h |x|^2 and h^2 |x|^2
     for batch in batches:
         prediction = learner.learn(batch) if max_live is None else budget.lead(learner, batch)
@@ -94,22 +109,27 @@ def certify(
         constant = comparator_intercept * float(intercept)
         base = 0.0 if batch.base is None else batch.base
         rival = base + spread * (np.bincount(row, terms, len(n)) + constant)
-        own += float(h @ values(learner.loss, prediction, label))
-        other += float(h @ values(learner.loss, rival, label))
+        step = learner.n_steps - np.count_nonzero(h) + np.cumsum(h > 0)
+        rate = schedule.rates(step, 0)
+        losses = h * values(learner.loss, prediction, label)
+        own += float(rate @ losses)
+        own_again += float(rate**2 @ losses)
+        other += float((rate * h) @ values(learner.loss, rival, label))
         a_max = max(a_max, float((h * spread**2 * norm).max(initial=0.0)))
         b_max = max(b_max, float((h**2.0 * spread**2 * norm).max(initial=0.0)))
 
     a, b = loss.slope_bound()
     big_a, big_b = a * a_max, b * b_max
-    total = max(learner.n_steps, 1)
-    penalty, comparator_penalty = _penalties(learner, comparator)
-    penalty /= learning_rate * total
-    comparator_penalty /= learning_rate * total
+    rates = schedule.rates(np.arange(1, max(learner.n_steps, 1) + 1), 0)
+    total = float(rates.sum())
+    penalty, comparator_penalty = _penalties(learner, comparator, rates)
+    penalty /= total
+    comparator_penalty /= total
     length = sum(w * w for w in comparator.values()) + comparator_intercept**2 * float(intercept)
     return Certificate(
-        left=(1.0 - 0.5 * big_a * learning_rate) * own / total + penalty,
-        right=0.5 * learning_rate * big_b
-        + length / (2.0 * learning_rate * total)
+        left=(own - 0.5 * big_a * own_again) / total + penalty,
+        right=0.5 * big_b * float((rates**2).sum()) / total
+        + length / (2.0 * total)
         + other / total
         + comparator_penalty,
         loss=own / total,
@@ -119,6 +139,7 @@ def certify(
         A=big_a,
         B=big_b,
         n_examples=learner.n_steps,
+        learning_rate=float(rates.max()),
     )
 
 
@@ -184,26 +205,30 @@ class _RecordingTable(Table):
 def _keep_only(learner: Learner, left: NDArray[np.uint64]) -> None:
     """Pull all weights but these to zero, each by a gravity of its own.
 
-    The run's penalty does not grow, as these weights are zero then; the comparator's does.
+    The run's penalty does not grow, as these weights are zero then; the comparator's does, as for
+    pulls that were not spared it.
     """
     table, clock = learner.table, learner.clock
     table.settle(clock.now, clock.size)
     gone = (table.cells["key"] != 0) & ~np.isin(table.cells["key"], left)
-    table.cells["exposure"][gone] += np.abs(table.cells["weight"][gone])
+    table.cells["spared"][gone] -= np.abs(table.cells["weight"][gone])
     table.cells["weight"][gone] = 0.0
 
 
-def _penalties(learner: Learner, comparator: Mapping[str, float]) -> tuple[float, float]:
+def _penalties(
+    learner: Learner, comparator: Mapping[str, float], rates: NDArray[np.float64]
+) -> tuple[float, float]:
     """Sum g_i |w| and g_i |comparator|, each times the rate and where |w| <= theta."""
     clock, table = learner.clock, learner.table
     table.settle(clock.now, clock.size)
-    # The pull before step 1 belongs to no w_i, and finds all weights at 0.
-    uncharged = clock.size if learner.shrinkage.truncate_every == 1 and learner.n_steps else 0.0
+    every = learner.shrinkage.truncate_every
+    moments = learner.shrinkage.pull(rates)[every - 1 : learner.n_steps : every]
+    # A pull before step 1 belongs to no w_i, and finds all weights at 0.
+    pulled = float(moments[1:].sum() if every == 1 else moments.sum())
     full = table.cells[table.cells["key"] != 0]
     key = full["key"] - np.uint64(1)
-    exposure = dict(zip(key.tolist(), full["exposure"].tolist(), strict=True))
+    spared = dict(zip(key.tolist(), full["spared"].tolist(), strict=True))
     charged = sum(
-        abs(w) * (exposure.get(key_of(name), clock.now * clock.size) - uncharged)
-        for name, w in comparator.items()
+        abs(w) * (pulled - spared.get(key_of(name), 0.0)) for name, w in comparator.items()
     )
     return float(full["penalty"].sum()), charged

@@ -26,6 +26,7 @@ from dwindle.model.path import Path as LanePath
 from dwindle.runs.build import choice_of, make_learners
 from dwindle.runs.run_data import Passes
 from dwindle.runs.settings import RunSettings, number_or_file
+from dwindle.runs.theory import with_theory
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -198,7 +199,9 @@ class TruncatedGradient(HasLearned, RunSettings):
         """
 
         def made() -> Learners:
-            return deepcopy(self._learning(data)) if warm else self._new_learner(classes(), data)
+            if warm:
+                return deepcopy(self._learning(data))
+            return self._new_learner(classes(), data, whole=True)
 
         fitting = Fitting(made, verbose=self.verbose, passes=self.passes)
         self.n_iter_ = fitting.fit(data, self)
@@ -259,10 +262,14 @@ class TruncatedGradient(HasLearned, RunSettings):
         self.n_iter_, self._heaviest = int(self._said.get("passes", 1)), {}
         self._cooled = self._predictor.n_steps - before
 
-    def _new_learner(self, classes: int, data: Data) -> Learners:
-        """Make a learner, or one for each of several classes, that can learn from the data."""
+    def _new_learner(self, classes: int, data: Data, *, whole: bool = False) -> Learners:
+        """Make a learner, or one for each of several classes, that can learn from the data.
+
+        It is the ``whole`` data if nothing more is to be learned from.
+        """
         self._made_of = {name: getattr(self, name) for name in options_of(LearnerSettings)}
-        learner = make_learners(self, self._loss, classes)
+        rated = with_theory(self, data.everything(), self._loss, self.passes) if whole else self
+        learner = make_learners(rated, self._loss, classes)
         if isinstance(learner, Learner):
             data.check(learner)
         return learner

@@ -42,6 +42,9 @@ class Data(Protocol):
     def held(self) -> Iterator[Examples] | None:
         """Yield the examples to measure on; None if none are held out."""
 
+    def everything(self) -> Iterator[Batch]:
+        """Yield the examples of a pass, in any order, to look at beforehand."""
+
     def check(self, learner: Learner) -> None:
         """Refuse, before learning, labels that the learner cannot use."""
 
@@ -71,6 +74,10 @@ class MatrixRows:
     def name(self) -> str:
         """What messages call the data."""
         return "X"
+
+    def everything(self) -> Iterator[Batch]:
+        """Yield all rows."""
+        yield self._batch
 
     def check(self, learner: Learner) -> None:
         """Refuse all rows if one has a label that the loss is not defined for."""
@@ -116,6 +123,10 @@ class FileExamples:
     def name(self) -> str:
         """What messages call the data."""
         return " ".join(self._data.paths)
+
+    def everything(self) -> Iterator[Batch]:
+        """Yield the examples, read once more."""
+        return (self._examples(parsed).batch for parsed in self._data.read_apart())
 
     def check(self, learner: Learner) -> None:
         """Refuse nothing: what is wrong shows while files are read."""

@@ -8,7 +8,14 @@ from dwindle.algorithm.adaptive import Adaptive, Centred
 from dwindle.algorithm.dual_averaging import FTRL, RDA, CentredFTRL, CentredRDA
 from dwindle.algorithm.losses import for_classes, is_classification, takes_any_unit
 from dwindle.algorithm.schedules import Schedule
-from dwindle.algorithm.settings import AUTO, Ingredients, LearnerSettings, default_of, settings_of
+from dwindle.algorithm.settings import (
+    AUTO,
+    THEORY,
+    Ingredients,
+    LearnerSettings,
+    default_of,
+    settings_of,
+)
 from dwindle.algorithm.sigmas import Sigmas
 from dwindle.algorithm.updates import default_learning_rate
 from dwindle.engine.kinds import learner_of
@@ -37,6 +44,10 @@ def make_learner(settings: LearnerSettings, decided: Any = None) -> Learner:
     which form of it.
     """
     settings.check()
+    if settings.learning_rate == THEORY:
+        raise SettingError(
+            "learning_rate 'theory' needs to know all the data first: train and fit do"
+        )
     loss = settings.ingredients().loss
     if loss is None or type(for_classes(loss)) is type(decided):
         loss = decided

@@ -103,6 +103,18 @@ class Passes:
         kept = more and worth and needs_parsing(self.paths, self._reading)
         return self._data.parsed() if kept else self._data.again()
 
+    def read_apart(self) -> Iterator[Parsed]:
+        """Read the examples to learn from once, beside the passes over them."""
+        if self._once:
+            raise DataError(
+                "learning_rate theory reads the data twice, and a pipe can be read only once: use "
+                "a file, or say the rate"
+            )
+        everything = read(self.paths, self._reading)
+        if self.holdout is None or isinstance(self._every, str | None):
+            return everything
+        return (learned for learned, _ in parted(everything, self._every))
+
     def close(self) -> None:
         """Delete the caches."""
         self._data.close()

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -45,6 +46,7 @@ from dwindle.runs.run_data import Passes, labels_of
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.start import REMEMBERED, check_needed, completed, continued, fixed
 from dwindle.runs.summary import Summary, metadata, rate, summarized
+from dwindle.runs.theory import asks_theory, with_theory
 
 SHOWN = 3  # bad lines quoted in a summary
 FEW = 256  # examples that take no longer to measure than to hand to another thread
@@ -294,12 +296,22 @@ class _Run(checkpoint.Reached):
                 self._row()
                 self.next_row *= 2
 
+    def _with_rate(self, loss: Any) -> TrainSettings:
+        """Return the settings with a learning rate that the data has to say, if it has to."""
+        if not asks_theory(self.settings):
+            return self.settings
+        examples = (self.labels.learned(each, loss) for each in self.data.read_apart())
+        settings = with_theory(self.settings, examples, loss, self.settings.passes)
+        self.note(f"learning rate {settings.learning_rate:g}, by theory")
+        return settings
+
     def _begin(self, parsed: Parsed) -> None:
         """Make the learner, whose loss the labels may decide."""
         loss = self.settings.ingredients().loss
         loss = self.labels.decide(parsed, loss, self.note)
         if told := self.labels.told():
             self.observer.classes(told)
+        self.settings = self._with_rate(loss)
         self.learner = make_learners(self.settings, loss, len(self.labels.target))
         if self.settings.probes:
             check_probed(self.learner, self.settings)
@@ -418,6 +430,9 @@ class _Run(checkpoint.Reached):
 
     def restore(self, learner: Learner | OneVsRest, kept: dict[str, Any]) -> None:
         """Go on from a checkpoint, whose settings must be this run's."""
+        one = learner.members[0] if isinstance(learner, OneVsRest) else learner
+        if asks_theory(self.settings):  # which the same data gave
+            self.settings = replace(self.settings, learning_rate=one.schedule.learning_rate)
         same = fixed(self.settings, self.paths, self.labels, self.start_from)
         n = len(learner.members) if isinstance(learner, OneVsRest) else 0
         checkpoint.check_same(
