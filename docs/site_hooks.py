@@ -25,7 +25,13 @@ API_SECTIONS = {  # heading of the API reference: the modules whose public names
     "Losses": ("algorithm.losses",),
     "Shrinkages": ("algorithm.shrinkage", "algorithm.sigmas"),
     "Updates and learning rates": ("algorithm",),
-    "Metrics and analysis": ("runs.metrics", "analysis.certificate", "analysis.plots", "datasets"),
+    "Metrics and analysis": (
+        "runs.metrics",
+        "analysis.certificate",
+        "analysis.steps",
+        "analysis.plots",
+        "datasets",
+    ),
     "Errors": ("_base",),
 }
 

@@ -189,6 +189,25 @@ def test_a_cooldown_is_owed_by_the_same_formula():
         assert learner.weights().get("a", 0.0) == pytest.approx(left)
 
 
+def test_a_cooldown_after_a_pass_is_owed_by_the_rate_of_the_last_example():
+    shrinkage, schedule = Truncation(gravity=0.01, order="after"), Schedule(1.0, pass_decay=0.5)
+    learner = Learner(Logistic(), shrinkage, Plain(), schedule, intercept=False)
+    for name in ("a", "b", "c"):
+        learner.learn_one({name: 1.0}, 1)
+    learner.next_pass()
+    with learner.after_cooldown(1000) as cooled:  # more than the clock's first window has
+        assert cooled.weights() == {}
+    learner.cooldown(7)
+    expected = {"a": 0.5 - 0.09, "b": 0.5 - 0.08, "c": 0.5 - 0.07}
+    assert learner.weights() == pytest.approx(expected)
+    assert learner.predict_one({"a": 1.0}) == pytest.approx(0.41)
+    assert Learner.from_state(learner.state()).weights() == learner.weights()
+    p = learner.learn_one({"a": 1.0}, 1)  # which has not paid yet, and then pays by its own rate
+    assert p == 0.5
+    paid = 0.5 + 0.5 / (1 + np.exp(0.5)) - 10 * 0.5 * 0.01
+    assert learner.weights()["a"] == pytest.approx(paid)
+
+
 @pytest.mark.parametrize("update", [Adaptive(), Averaged()], ids=str)
 def test_other_updates_are_refused_by_name(update):
     with pytest.raises(SettingError, match="order 'after' is section 5's, whose update is Plain"):

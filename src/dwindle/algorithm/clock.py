@@ -24,7 +24,7 @@ class Clock:
     now and ``rate[at + 1]`` the next step's rate. In units of pull the clock is the sum of
     eta_i g_i, and ``size`` is 1. Counting moments, it is their number, and ``size`` is the pull of
     each, equal within a window. Of a shrinkage that is late it is the number of steps, and the size
-    of each is the rate of the last one taken, ``rate[at]``.
+    of each is the rate of the last example's, ``rate[at]``.
 
     ``at`` is kept in an array, ``position``, where kernels can change it. Each new window has a new
     array.
@@ -91,8 +91,15 @@ class Clock:
             self.rate = np.array([size])
 
     def skip(self, n_steps: int) -> int:
-        """Take up to n steps at once, as many as the window has left; return how many."""
+        """Take up to n steps at once, as many as the window has left; return how many.
+
+        They have no examples, so what is late goes on being owed by the rate of the last one.
+        """
         n = min(n_steps, len(self.pulled) - 1 - self.at)
+        if self._is_late:
+            rate, position = self.rate.copy(), self.position.copy()  # others may hold the old ones
+            rate[self.at + n] = rate[self.at]
+            vars(self).update(rate=rate, position=position)
         self.at += n
         return n
 
