@@ -35,6 +35,6 @@ def test_text_is_read_without_what_only_tables_need(tmp_path):
 
 def test_a_command_that_ends_well_leaves_nothing_unsaid_nor_undone():
     code = "import atexit, sys; atexit.register(print, 'last'); sys.argv = ['dwindle', '--version']"
-    code += "; from dwindle.cli import run; run()"
+    code += "; from dwindle.__main__ import run; run()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert re.fullmatch("dwindle, version .*\nlast\n", done.stdout)

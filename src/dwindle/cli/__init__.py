@@ -4,10 +4,7 @@ A command's module is imported when the command is named, so that ``dwindle --he
 without Numba.
 """
 
-import atexit
-import gc
 import os
-import sys
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -107,24 +104,3 @@ def main() -> None:
     Completion with the tab key, in ~/.bashrc (or zsh_source, fish_source):
       eval "$(_DWINDLE_COMPLETE=bash_source dwindle)"
     """
-    gc.set_threshold(100_000)  # imports make many objects and no garbage: 0.06 s of looking for it
-    atexit.register(gc.freeze)  # and at the end 0.15 s, for memory that is given back anyway
-
-
-def run() -> None:
-    """Run a command as a program, which leaves at once when it has ended well.
-
-    All is written then. To take Python apart, object by object, would take another 0.02 s.
-    """
-    try:
-        main(prog_name="dwindle")
-    except SystemExit as end:
-        if end.code:
-            raise
-        atexit._run_exitfuncs()  # noqa: SLF001  (there is no public way)
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            raise end from None  # Python says what it says of a pipe that was closed
-        os._exit(0)

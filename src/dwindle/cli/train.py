@@ -1,7 +1,7 @@
 """``dwindle train``: the command of `dwindle.runs.train.train`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,7 @@ from dwindle.runs.observer import Observer, Observers
 from dwindle.runs.settings import PAPER, TrainSettings
 
 GOING_ON = ("resume", "start_from", "on", "shards", "run")  # where a run begins and takes place
+MANY = ("on", "shards", "run")  # those of them for a run on many machines
 STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the setting each sets
 
 
@@ -121,7 +122,6 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
       dwindle train monday.vw --model ads.parquet --save-state
       dwindle train tuesday.vw --start-from ads.parquet --model ads.parquet --save-state
     """
-    from dwindle.distributed.train import train
     from dwindle.runs.observer import Stopped
 
     paths, model = options.pop("data"), options.pop("model")
@@ -146,7 +146,8 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, stop, as_json=as_json, quiet=quiet)
             with watched(page.beside(report), live, model) as observer:
-                summary = train(paths, model, settings, observer=observer, given=given, **going_on)
+                how = {"observer": observer, "given": given} | going_on
+                summary = _trained(paths, model, settings, **how)
     except Stopped as stopped:
         told = "nothing was learned yet"
         if stopped.resume_from and going_on["on"] is not None:
@@ -163,6 +164,18 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         picture.draw(report.note, "plot_lanes", summary.frontier, score)
     elif picture.path is not None:
         report.note("no picture: one gravity was learned; leave out --gravity to learn several")
+
+
+def _trained(paths: Sequence[str], model: str, settings: TrainSettings, **how: Any) -> Any:
+    """Train on one machine, or on many, for which more has to be imported."""
+    if any(how[name] is not None for name in MANY):
+        from dwindle.distributed.train import train as train_on_many
+
+        return train_on_many(paths, model, settings, **how)
+    from dwindle.runs.train import train
+
+    own = {name: value for name, value in how.items() if name not in MANY}
+    return train(paths, model, settings, **own)
 
 
 @contextmanager
