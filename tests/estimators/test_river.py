@@ -45,6 +45,20 @@ def test_a_pipeline_is_evaluated():
     assert 0 < len(model["TruncatedGradientClassifier"].learner) < 10
 
 
+def test_the_paper_s_loss_predicts_at_a_half_and_its_probabilities_are_clipped():
+    model = TruncatedGradientClassifier(loss="clipped-squared", order="after", gravity=1e-3)
+    rng = np.random.default_rng(0)
+    for _ in range(600):
+        x = {f"x{j}": rng.normal() for j in range(4)}
+        model.learn_one(x, y=x["x0"] > 0)
+    score = model.learner.predict_one({"x0": 3.0})
+    assert score > 1
+    assert model.predict_proba_one({"x0": 3.0}) == {False: 0.0, True: 1.0}
+    for x0 in (-0.5, 0.5):
+        x = {"x0": x0}
+        assert model.predict_one(x) == (model.learner.predict_one(x) > 0.5) == (x0 > 0)
+
+
 def test_gravity_is_found_while_learning():
     model = TruncatedGradientClassifier(gravity="auto")
     rng = np.random.default_rng(0)

@@ -197,3 +197,25 @@ def test_what_the_order_does_not_go_with_is_refused_by_name(tmp_path):
 def test_a_regressor_refuses_what_is_no_number_of_the_loss():
     with pytest.raises(package.DataError, match="between 0 and 1"):
         TruncatedGradientRegressor(loss="clipped-squared").fit(X, 5 * X[:, 0])
+
+
+def test_the_server_answers_by_the_same_boundary(tmp_path):
+    pytest.importorskip("starlette")
+    from dwindle.data.labels import Labels  # noqa: PLC0415  (with what the server needs)
+    from dwindle.serving.scoring import Answers  # noqa: PLC0415
+
+    model, _ = trained(tmp_path, Y)
+    answers = Answers(model.loss, Labels.in_metadata(model.metadata))
+    scores = np.array([-0.25, 0.25, 0.75, 1.5])
+    found = answers.columns(scores)
+    assert found["label"] == [0, 0, 1, 1]
+    assert found["probability"].tolist() == [0.0, 0.25, 0.75, 1.0]
+    assert [answers.row(each)["label"] for each in scores.tolist()] == found["label"]
+
+
+def test_time_stamps_of_one_stream_are_refused_on_many_machines(tmp_path):
+    data = write(tmp_path / "a.vw", Y)
+    done = dwindle("train", data, "--paper", "--order", "after", "--on", "local:2", "--model",
+                   tmp_path / "m", check=False, text=True)  # fmt: skip
+    assert done.returncode == 2
+    assert "--order after has time stamps of one stream" in done.stderr

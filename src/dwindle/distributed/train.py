@@ -21,6 +21,7 @@ from dwindle._base.files import (
     written,
 )
 from dwindle._base.remote import is_remote, local
+from dwindle.algorithm.shrinkage import is_late
 from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import sources
@@ -261,6 +262,8 @@ def _check(settings: TrainSettings, shards: int | None) -> None:
         raise SettingError(
             "--class-weight balanced would read all data here first: with --on, say the weights"
         )
+    if is_late(settings.ingredients().shrinkage):
+        raise SettingError("--order after has time stamps of one stream: leave it out with --on")
     if settings.probes:
         raise SettingError("--probes are drawn from all data in order: leave them out with --on")
     if settings.checkpoint_every is not None:
