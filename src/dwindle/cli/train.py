@@ -1,7 +1,7 @@
 """``dwindle train``: the command of `dwindle.runs.train.train`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -124,11 +124,12 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     """
     from dwindle.runs.observer import Stopped
 
+    on_many, train = options["on"] is not None, _trainer(options)
     paths, model = options.pop("data"), options.pop("model")
     picture = Picture(options.pop("picture"), model)
     picture.check(paths)
     page = Page(options.pop("report"), model, paths)
-    going_on = {name: options.pop(name) for name in GOING_ON}
+    going_on = {name: options.pop(name) for name in GOING_ON if name in options}
     given = {
         STANDS_FOR.get(name, name)
         for name in ctx.params
@@ -137,7 +138,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
     if options.pop("paper"):
         given |= PAPER.keys()
     live = options.pop("live")
-    if live is not None and going_on["on"] is not None:
+    if live is not None and on_many:
         raise SettingError("--live shows a run on one machine: leave it out with --on")
     _put_first(ctx, options)
     settings = _settings(options)
@@ -146,11 +147,10 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         with screen(bar=not (as_json or quiet)) as shown:
             report = Report(shown, stop, as_json=as_json, quiet=quiet)
             with watched(page.beside(report), live, model) as observer:
-                how = {"observer": observer, "given": given} | going_on
-                summary = _trained(paths, model, settings, **how)
+                summary = train(paths, model, settings, observer=observer, given=given, **going_on)
     except Stopped as stopped:
         told = "nothing was learned yet"
-        if stopped.resume_from and going_on["on"] is not None:
+        if stopped.resume_from and on_many:
             told = "what shards have done is kept: repeat the command to go on"
         elif stopped.resume_from:
             told = f"{stopped.resume_from} is written: repeat the command with --resume to go on"
@@ -166,16 +166,17 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
         report.note("no picture: one gravity was learned; leave out --gravity to learn several")
 
 
-def _trained(paths: Sequence[str], model: str, settings: TrainSettings, **how: Any) -> Any:
-    """Train on one machine, or on many, for which more has to be imported."""
-    if any(how[name] is not None for name in MANY):
+def _trainer(options: dict[str, Any]) -> Callable[..., Any]:
+    """Return what trains on one machine, or on many, for which more has to be imported."""
+    if any(options[name] is not None for name in MANY):
         from dwindle.distributed.train import train as train_on_many
 
-        return train_on_many(paths, model, settings, **how)
+        return train_on_many
     from dwindle.runs.train import train
 
-    own = {name: value for name, value in how.items() if name not in MANY}
-    return train(paths, model, settings, **own)
+    for name in MANY:
+        del options[name]
+    return train
 
 
 @contextmanager
