@@ -90,6 +90,7 @@ def test_lazy_learning_is_section_5_literally(
         agree(learner, expected[-1][1])
 
 
+@pytest.mark.slow
 @late
 @given(seed=seeds, cuts=seeds, n_features=st.sampled_from([9, 3000]))
 @few_examples(3)

@@ -56,6 +56,7 @@ def test_the_regret_it_promises_falls_as_the_root_of_the_steps():
     assert slack[1] == pytest.approx(2 * slack[2], rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_command_line_and_the_classifier_find_the_same(tmp_path):
     data = tmp_path / "a.vw"
     data.write_text("".join(

@@ -89,7 +89,7 @@ def command(*, as_json: bool, quiet: bool, **options: Any) -> None:
     \b
     Example:
       dwindle tune train.vw --passes 1,3 --folds 5 --model ads.parquet
-      dwindle tune train.vw --paper --metric accuracy --model ads.parquet
+      dwindle tune train.vw --paper --metric accuracy --model paper.parquet
     """
     from dwindle.runs.observer import Stopped
     from dwindle.runs.tune.tune import tune
