@@ -37,6 +37,7 @@ from dwindle.runs.metrics import auc
 
 HERE = Path(__file__).parent
 TEN = ", ten lines"
+SMALL = 60  # megabytes
 SPLIT = (ADAPTIVE, PLAIN, PREDICT)  # contestants of whom it is said where their time goes
 
 
@@ -128,8 +129,9 @@ def _raced(case: Case, plan: Plan) -> tuple[list[Row], list[Figure]]:
     for each in case.what or (text,):
         _read(each)
     # The ten lines load what the whole text needs, unless it comes in another container, or many
-    # of its features come and go.
-    warm_up = [*small, *(whole if case.what else case.ours if case.reading.ours else ())]
+    # of its features come and go. Of the first, a small one, all that learning needs is compiled.
+    longer = case.reading.ours or case.text.megabytes < SMALL
+    warm_up = [*small, *(whole if case.what else case.ours if longer else ())]
     found = interleaved(whole | small, max(1, plan.rounds - case.fewer), warm_up)
     runs = {name: found[name] for name in whole}
     starts = {name: found[f"{name}{TEN}"] for name in whole}
