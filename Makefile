@@ -8,7 +8,7 @@ TESTS ?=
 
 .PHONY: help demo test quick test-all coverage test-wheel test-oldest test-pythons install-size lint
 .PHONY: fuzz corpus faults kills test-bounds reliability
-.PHONY: bench bench-serve paper paper-quick auto defaults regression classes big-ads big-ads-small frontier docs clean
+.PHONY: bench bench-serve paper paper-quick auto defaults regression many classes big-ads big-ads-small frontier docs clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -93,6 +93,9 @@ auto: .venv/developing  ## models without options beside those of searches, into
 
 defaults: .venv/developing  ## how good the defaults are, beside Vowpal Wabbit's, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.defaults
+
+many: .venv/developing  ## training on many machines: quality, bits though workers die, cost, into docs/ (DWINDLE_DATA)
+	$(BIN)/python -m experiments.many
 
 regression: .venv/developing  ## regression beside SGDRegressor and Vowpal Wabbit, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments.regression

@@ -1,5 +1,6 @@
 """Where tasks run: in this process, in processes of this machine, on Dask, or on any executor."""
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any, NamedTuple
 
 from dwindle._base.errors import SettingError
@@ -84,7 +85,9 @@ class Processes(Executor):
             if not future.set_running_or_notify_cancel():
                 continue
             for attempt in range(ATTEMPTS):
-                process = process or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+                process = process or ProcessPoolExecutor(
+                    1, mp_context=get_context("spawn"), initializer=_end_with_parent
+                )
                 try:
                     future.set_result(process.submit(call).result())
                 except BrokenProcessPool:
@@ -100,6 +103,18 @@ class Processes(Executor):
                 break
         if process is not None:
             process.shutdown()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it ended."""
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

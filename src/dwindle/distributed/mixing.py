@@ -6,9 +6,10 @@ averaged. So together they go as far as one machine. K counts for at most `MOST_
 
 With truncated gradient, if m shards saw a feature,
 
-    w = the mean over these m;   then it owes the pull of the others, P / m - P / K,
+    w = the mean over these m;   then it owes the pull of the others, (P / m - P / K) / v,
 
-P being the pull of all shards, of which each has felt P / K. A feature that none saw owes all of P.
+P being the pull of all shards, of which each has felt P / K, and v how often each of the m saw the
+feature: it is pulled so long until it is seen again. A feature that none saw owes all of P.
 With `FTRL` and `RDA` the sums z and n of all shards add up to what they would be on one machine. A
 shard counts in z what it would come to if all were as it is, and so does the pull. Lanes are mixed
 one by one.
@@ -155,7 +156,7 @@ def mix(learner: Learner, told: Told, shards: int) -> Learner:
     if not learned:
         return learner
     start, sums, longer = started(learner), told.sums, boost(learner.update, shards)
-    mark = np.union1d(told.mark, start.cells["key"])
+    mark = _united(told.mark, start.cells["key"])
     first = known(learner, start.cells, start.lanes[NOTED]).at(mark)
     rows = np.zeros((len(mark), told.rows.shape[1]))
     rows[np.searchsorted(mark, told.mark)] = told.rows
@@ -181,6 +182,12 @@ def mix(learner: Learner, told: Told, shards: int) -> Learner:
         if "judged" in sums:
             state["lanes"]["scores"] = _scores(sums)
     return _made(learner, state, found, bias)
+
+
+def _united(a: Any, b: Any) -> Any:
+    """Return the union of sorted marks, sorted."""
+    both = np.sort(np.concatenate([a, b]), kind="stable")  # which merges two runs
+    return both[np.append(True, both[1:] != both[:-1])] if len(both) else both
 
 
 def _lanes(start: Start, sums: Mapping[str, Floats], shards: float, longer: float) -> Floats:
@@ -253,7 +260,8 @@ def _pulled(each: Mixed) -> Known:
     whole = sums["now"].item()
     if isinstance(learner, LaneLearner) and learner.shrinkage.by_noise:
         whole = sums["far"].item() * each.shards**-0.5  # as the gravities of shards are
-    owed = np.maximum(whole / voters - np.where(told, whole / each.shards, 0.0), 0.0)
+    visits = np.maximum(rows.seen / voters, 1.0)  # in a shard, between which all are pulled
+    owed = (whole / voters - np.where(told, whole / each.shards, 0.0)) / visits
     in_shard = found._replace(energy=found.energy / each.shards)
     if isinstance(learner, LaneLearner):
         found = found._replace(value=pulled(learner, in_shard, owed))

@@ -95,12 +95,14 @@ def save_part(path: Place, part: Part) -> None:
     """Write a part to a file, whole or not at all."""
     columns = {"mark": np.concatenate([each.mark for each in part.told])}
     rows = np.concatenate([each.rows for each in part.told])
-    columns |= {f"row{c}": np.ascontiguousarray(column) for c, column in enumerate(rows.T)}
+    used = np.flatnonzero(rows.any(axis=0))  # others are of features that are centred, say
+    columns |= {f"row{c}": np.ascontiguousarray(rows[:, c]) for c in used.tolist()}
     sums = [
         {name: [list(array.shape), packed(array)] for name, array in each.sums.items()}
         for each in part.told
     ]
     metadata = {
+        "width": rows.shape[1],
         "told": [len(each.mark) for each in part.told],
         "sums": sums,
         "progress": part.progress.state(),
@@ -117,7 +119,9 @@ def load_part(path: Place, progress: Progress) -> Part:
     table, about = read(path, KIND)
     said = about["metadata"]
     mark = numbers(table["mark"])
-    rows = np.column_stack([numbers(table[name]) for name in table.column_names[1:]])
+    rows = np.zeros((len(mark), said["width"]))
+    for name in table.column_names[1:]:
+        rows[:, int(name.removeprefix("row"))] = numbers(table[name])
     bounds = np.cumsum([0, *said["told"]])
     if bounds[-1] != len(mark):
         raise DataError(f"{path}: has {len(mark):,} features, not {bounds[-1]:,}")

@@ -1,9 +1,10 @@
 """What a shard tells of what it learned: a row for each feature it touched, and sums.
 
-It tells of the features that are in the model it began with, and of new ones that would outlive one
-more shard without them. The others would not be left in the end, and there are many.
+It tells of the features that are in the model it began with, and of new ones that would outlive the
+wait until they are seen again. The others would not be left in the end, and there are many.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from dwindle.algorithm.updates import centres
 from dwindle.distributed.cells import (
     Floats,
     Known,
-    cells_of,
     full_cells,
     is_dual,
     known,
@@ -23,11 +23,14 @@ from dwindle.distributed.cells import (
 )
 from dwindle.engine.lane_kernels import CLOCK, NOTED, ROOT, SLOPES, WAITING
 from dwindle.engine.lane_scores import SEGMENTS, LaneScores
-from dwindle.engine.lanes import FORGETS, LaneLearner
+from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 
-TOLD = 0.25  # of the pull that a sum of gradients must have come to, to be told,
-TOLD_EVIDENCE = 0.5  # and of the evidence that a lane asks for
+TOLD = 0.25  # of the pull that a sum of gradients must have come to, to be told;
+HELD = 0.5  # in lanes,
+EVIDENT = 1.0  # where it is so much of the evidence that a lane asks for
+TELLS_ALL = 2**18  # cells of a table of lanes, below which all features are told
+CHUNK = 2**16  # cells looked at at a time
 SCORES = ("weight", "total", "products", "count")  # arrays of `LaneScores`
 
 
@@ -99,17 +102,23 @@ def started(learner: Learner) -> Start:
 def tell(learner: Learner, start: Start) -> Told:
     """Return what a learner that began at ``start`` has to tell; settles its weights.
 
-    Which features are told is decided before they are sorted: most are not.
+    Which features are told is decided before they are gathered and sorted: most are not.
     """
-    ended = full_cells(learner)
-    before, same, vanished = _compared(start.cells, ended)
+    cells = learner.table.cells
+    old, vanished = _touched(start.cells, cells)
     settle(learner)
-    ended = full_cells(learner)
-    noted = lane_state(learner)[NOTED]
-    everything = known(learner, ended, noted)
-    chosen = np.flatnonzero(~same & (before | _worth_telling(learner, everything, start)))
-    chosen = chosen[np.argsort(ended["key"][chosen])]
-    found = everything.only(chosen)
+    noted, chosen = lane_state(learner)[NOTED], [np.empty(0, np.int64)]
+    for at in _chunks(cells):
+        found = known(learner, cells[at], noted)
+        place = np.searchsorted(start.cells["key"], found.mark)
+        place = np.minimum(place, max(len(start.cells) - 1, 0))
+        is_new = (
+            start.cells["key"][place] != found.mark if len(start.cells) else np.ones(len(at), bool)
+        )
+        chosen.append(at[is_new & _worth_telling(learner, found, start)])
+    told = np.concatenate([old, *chosen])
+    told = told[np.argsort(cells["key"][told])]
+    found = known(learner, cells[told], noted)
     first = known(learner, start.cells, start.lanes[NOTED])
     mark, rows = found.mark, _rows(learner, found, first.at(found.mark), start)
     if vanished.any():
@@ -123,6 +132,28 @@ def tell(learner: Learner, start: Start) -> Told:
     return Told(mark, rows, _sums(learner, start))
 
 
+def _chunks(cells: Any) -> Iterator[NDArray[np.int64]]:
+    """Yield where cells in use are, some at a time: there may be many more than are told."""
+    for begin in range(0, len(cells), CHUNK):
+        yield begin + np.flatnonzero(cells["key"][begin : begin + CHUNK])
+
+
+def _touched(start: Any, cells: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where those cells are that were there at the start and are others now.
+
+    And which of those at the start are there no more.
+    """
+    found, vanished = [np.empty(0, np.int64)], np.ones(len(start), bool)
+    for at in _chunks(cells) if len(start) else ():
+        some = cells[at]
+        place = np.minimum(np.searchsorted(start["key"], some["key"]), len(start) - 1)
+        before = start["key"][place] == some["key"]
+        vanished[place[before]] = False
+        changed = (_words(start[place]) != _words(some)).any(axis=1)
+        found.append(at[before & changed])
+    return np.concatenate(found), vanished
+
+
 def settle(learner: Learner) -> None:
     """Settle all weights, where pulls may be owed."""
     if is_dual(learner):
@@ -130,28 +161,16 @@ def settle(learner: Learner) -> None:
     table, clock = learner.table, learner.clock
     if isinstance(learner, LaneLearner):
         cells, now = table.cells, learner.pulled
-        found = known(learner, cells, 0.0)
-        owed = np.where(cells["key"] != 0, now - cells["settled"], 0.0)
-        value = pulled(learner, found, owed)
-        cells["lane"] = cells_of(learner, found._replace(value=value), now)["lane"]
-        cells["settled"] = now
+        for at in _chunks(cells):
+            some = cells[at]
+            found = known(learner, some, 0.0)
+            some["lane"] = pulled(learner, found, now - some["settled"])
+            some["settled"] = now
+            cells[at] = some
     elif centres(learner.update):
         learner.bias["weight"] += table.settle_at_the_mean()
     else:
         table.settle(clock.now, clock.size)
-
-
-def _compared(start: Any, ended: Any) -> tuple[NDArray[np.bool_], ...]:
-    """Tell which cells were there at the start, which are the same, and which are there no more."""
-    none = np.zeros(len(ended), bool)
-    if not len(start):
-        return none, none, np.zeros(0, bool)
-    at = np.minimum(np.searchsorted(start["key"], ended["key"]), len(start) - 1)
-    before = start["key"][at] == ended["key"]
-    same = before & (_words(start[at]) == _words(ended)).all(axis=1)
-    vanished = np.ones(len(start), bool)
-    vanished[at[before]] = False
-    return before, same, vanished
 
 
 def _words(cells: Any) -> NDArray[np.uint64]:
@@ -159,17 +178,17 @@ def _words(cells: Any) -> NDArray[np.uint64]:
 
 
 def _worth_telling(learner: Learner, found: Known, start: Start) -> NDArray[np.bool_]:
-    """Tell which features would outlive one more shard that has them not."""
+    """Tell which features would outlive the wait until they are seen again."""
     if isinstance(learner, LaneLearner):
-        if len(learner.table.cells) < FORGETS:  # as one machine, which forgets nothing so small
+        if len(learner.table.cells) < TELLS_ALL:  # as one machine forgets nothing while it is small
             return np.ones(len(found.mark), bool)
         return _held(learner, found, start) | (found.noted > 0.0)
     size, clock = np.abs(found.value[:, 0]), learner.clock
     if is_dual(learner):
         due = clock.now if isinstance(learner.update, RDA) else 1.0
         return size >= TOLD * due * clock.size
-    due = (clock.now - start.now) * clock.size
-    return (size * reach(learner, found) > due) | (found.noted > 0.0)
+    wait = (clock.now - start.now) * clock.size / np.maximum(found.seen, 1.0)
+    return (size * reach(learner, found) > wait) | (found.noted > 0.0)
 
 
 def _held(learner: LaneLearner, found: Known, start: Start) -> NDArray[np.bool_]:
@@ -179,11 +198,11 @@ def _held(learner: LaneLearner, found: Known, start: Start) -> NDArray[np.bool_]
     holds = (gravity > 0.0) | (evidence > 0.0)
     if is_dual(learner):
         own = np.sqrt(found.energy / max(lane_state(learner)[SLOPES], 1e-300))[:, None]
-        least = TOLD * gravity * learner.pulled
-        proof = TOLD_EVIDENCE * evidence * learner.pulled * own
+        least = HELD * gravity * learner.pulled
+        proof = EVIDENT * evidence * learner.pulled * own
         return np.asarray(((size >= least) & (size >= proof) & holds).any(axis=1))
-    due = gravity * (learner.pulled - start.pulled)
-    outlives = size * reach(learner, found)[:, None] > due
+    wait = (learner.pulled - start.pulled) / np.maximum(found.seen, 1.0)
+    outlives = size * reach(learner, found)[:, None] > gravity * wait[:, None]
     return np.asarray((outlives & (size > 0.0) & holds).any(axis=1))
 
 

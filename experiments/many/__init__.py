@@ -1,0 +1,1 @@
+"""Training on many machines: its quality, its bits whatever dies, and its cost."""
