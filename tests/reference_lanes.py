@@ -120,7 +120,7 @@ def lanes(
     one; the intercept makes up for them: in predictions by x - m, and in the weights.
 
     With ``folds``, that of each example, the lanes of its fold do not step: lane a is of fold a
-    modulo their number.
+    modulo their number. What lanes share counts the part of the examples that each learns from.
     """
     known = {}
     noted = 0.0
@@ -212,10 +212,11 @@ def lanes(
         error = [0.999 * e + s * s for e, s in zip(error, slopes, strict=True)]
         best = error.index(min(error))
         of_best = slopes[best]
-        before, noise = noise, noise + of_best**2 / squared
         if folds:
             n_folds = max(folds) + 1
+            of_best *= math.sqrt(1 - 1 / n_folds)
             slopes = [0.0 if a % n_folds == folds[i] else s for a, s in enumerate(slopes)]
+        before, noise = noise, noise + of_best**2 / squared
         if update.lengthens:  # the best lane's n is not made for the errors of others
             most = math.sqrt(squared * noise)
             slopes = [min(max(s, -most), most) for s in slopes]

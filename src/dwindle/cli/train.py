@@ -118,7 +118,7 @@ def command(ctx: click.Context, *, as_json: bool, quiet: bool, **options: Any) -
       dwindle train train.vw --gravity 1e-6 --model ads.parquet
       dwindle train train.vw --sigmas 0.25 --model ads.parquet
       dwindle train train.vw --paper --gravity 1e-3 --passes 10 --model paper.parquet
-      dwindle train 'logs/*.vw' --on local:8 --passes 3 --model ads.parquet
+      dwindle train monday.vw tuesday.vw --on local:2 --passes 3 --model ads.parquet
       dwindle train monday.vw --model ads.parquet --save-state
       dwindle train tuesday.vw --start-from ads.parquet --model ads.parquet --save-state
     """

@@ -154,8 +154,8 @@ def learn(
     ``slopes`` shows ``lanes[0].slope``. The clock is that of the noise, in ``state``, or, if not
     ``by_noise``, ``pulled``. ``centred`` lists the keys plus one of the features that are centred,
     if the update centres, or 0; there is room for the first example's. With ``n_folds``, example i
-    is held out of every ``n_folds``-th lane from ``fold[i]`` on: they do not step. Else as
-    `kernels.learn`.
+    is held out of every ``n_folds``-th lane from ``fold[i]`` on: they do not step, and what lanes
+    share counts the part of the examples that each of them learns from. Else as `kernels.learn`.
     """
     home = home_of(cells, mixer)
     mix, shift = home
@@ -247,14 +247,15 @@ def learn(
         best[0] = place_of_least(error)
         if not all_within(s, 0.0):
             of_best = np.float32(slopes[best[0]])
+            if n_folds > 0:
+                of_best *= np.float32(math.sqrt(1.0 - 1.0 / n_folds))
+                for a in range(fold[i], len(slopes), n_folds):
+                    slopes[a] = 0.0
+                s = row(shared, "slope")
             span = math.sqrt(min(length, LARGEST)) if lengthens(update) else 1.0
             of_noise = np.float64(of_best) / span
             state[NOISE] += of_noise * of_noise
             root = math.sqrt(state[NOISE])
-            if n_folds > 0:
-                for a in range(fold[i], len(slopes), n_folds):
-                    slopes[a] = 0.0
-                s = row(shared, "slope")
             if lengthens(update):
                 beyond = truncated(s, filled(s, np.float32(span * root)))
                 s = plus(s, times(beyond, -1.0))

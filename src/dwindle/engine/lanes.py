@@ -238,7 +238,8 @@ class LaneLearner(Learner):
     def learn_in_folds(self, batch: Batch, fold: NDArray[np.int64], n_folds: int) -> None:
         """Learn; lane a does not step by the examples whose ``fold`` is a modulo ``n_folds``.
 
-        All else that lanes share, such as learning rates, is learned from every example.
+        What lanes share, such as learning rates, is learned from every example, and counts the part
+        of them that each lane learns from.
         """
         self._fold, self._n_folds = fold, n_folds
         try:

@@ -98,7 +98,7 @@ class Search:
             begun = completed(asked, examples, self.loss, self.fixed, self.classes)
             ends[update] = explore(asked, begun, folds.n_examples, measure, self.choose)
         found = self.choose(measuring.scores)
-        while any(measuring.measure_alone(each.setting) for each in (found.chosen, found.dense)):
+        while any(measuring.measure_alone(each.setting) for each in self._in_doubt(found)):
             found = self.choose(measuring.scores)
         chosen = found.chosen.setting
         told = [_at_end(end, getattr(chosen, end.name)) for end in ends[chosen.update]]
@@ -146,6 +146,19 @@ class Search:
         if metric == "auc":
             return 0.002 * value
         return max(0.01 * value, 0.0 if math.isnan(best.spread) else best.spread)
+
+    def _in_doubt(self, found: Found) -> list[Score]:
+        """List what is chosen, the best without gravity, and what is sparser and almost as good."""
+        if found.bound is None:
+            return [found.chosen, found.dense]
+        best = max(good(each, found.metric) for each in found.scores)
+        least = METRICS[found.metric].better * found.bound
+        almost = (
+            each
+            for each in found.frontier()
+            if each.kept < found.chosen.kept and good(each, found.metric) >= 2 * least - best
+        )
+        return [found.chosen, found.dense, *almost]
 
     def choose(self, scores: list[Score]) -> Found:
         """Choose the best without shrinkage, and the sparsest that is about as good."""
