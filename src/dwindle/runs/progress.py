@@ -36,7 +36,9 @@ class Ranking:
 
     def auc(self) -> float:
         """Compute the chance that a positive outranks a negative."""
-        negative, positive = self.count
+        filled = np.flatnonzero(self.count.any(axis=0))
+        are_few = len(filled) < BINS // 8  # at the beginning, when rows of the table come often
+        negative, positive = self.count[:, filled] if are_few else self.count
         pairs = negative.sum() * positive.sum()
         if not pairs:
             return float("nan")
