@@ -303,6 +303,14 @@ def test_the_command_tells_shards_and_writes_json(words, tmp_path):
     assert refused.exit_code == 2
 
 
+def test_a_run_in_the_place_of_an_earlier_one_is_another(words, tmp_path):
+    """Workers, which remember the plan and a checkpoint, may outlive a run."""
+    other = TrainSettings(update="rda", gravity=1e-4)
+    expected, _ = model_of_run(words, tmp_path / "b", other, on="serial")
+    model_of_run(words, tmp_path / "a", FTRL, on="serial")
+    assert model_of_run(words, tmp_path / "a", other, on="serial")[0] == expected
+
+
 def test_few_examples_in_a_shard_are_told(words, tmp_path):
     observer = Quiet()
     model_of_run(words, tmp_path, on="serial", observer=observer)

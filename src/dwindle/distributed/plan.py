@@ -94,9 +94,21 @@ def plan_file(run: str) -> Place:
     return place_of(f"{run}/plan.json")
 
 
-@lru_cache(maxsize=4)
+def version_of(place: Place) -> str:
+    """Return what tells a file from a later one of the same name."""
+    if isinstance(place, Path):
+        found = place.stat()
+        return f"{found.st_mtime_ns} {found.st_size} {found.st_ino}"
+    return remote.version(os.fspath(place))
+
+
 def load_plan(run: str) -> Plan:
-    """Read the plan of a run."""
+    """Read the plan of a run, which a worker does once."""
+    return _load_plan(run, version_of(plan_file(run)))
+
+
+@lru_cache(maxsize=4)
+def _load_plan(run: str, _version: str) -> Plan:
     with local(plan_file(run)) as here:
         text = Path(here).read_text(encoding="utf-8")
     try:

@@ -31,7 +31,7 @@ from dwindle.data.sources import Slice
 from dwindle.data.stream import read
 from dwindle.distributed.mixing import mix, shared
 from dwindle.distributed.parts import Part, figures, load_part, save_part, without
-from dwindle.distributed.plan import Plan, line_before, load_plan
+from dwindle.distributed.plan import Plan, line_before, load_plan, version_of
 from dwindle.distributed.telling import SCORES, Start, Told, started, tell
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.lane_scores import SEGMENTS, SHORTEST, LaneScores
@@ -150,8 +150,12 @@ def _together(members: list[Learner]) -> Learners:
     return members[0] if len(members) == 1 else OneVsRest(members)
 
 
-@lru_cache(maxsize=1)  # a worker has several shards of a pass
 def _checkpoint(path: Place) -> tuple[Learners, dict[str, Any]]:
+    return _loaded(path, version_of(path))
+
+
+@lru_cache(maxsize=1)  # a worker has several shards of a pass
+def _loaded(path: Place, _version: str) -> tuple[Learners, dict[str, Any]]:
     return load_checkpoint(path)
 
 
