@@ -10,7 +10,7 @@ CODE = """
 import sys
 from dwindle.cli import main
 main({given!r}, standalone_mode=False)
-long = {{"pandas", "pyarrow.compute", "dwindle.data.formats.tables.arrow", "scipy", "sklearn"}}
+long = {{"pandas", "pyarrow.compute", "dwindle.data.formats.tables.arrow"}}
 print("imported:", *sorted(long & set(sys.modules)))
 """
 

@@ -6,7 +6,6 @@ command of its name. An option on the command line comes before both.
 
 import os
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -127,5 +126,7 @@ def _plain(key: str) -> str:
 
 
 def _near(key: str, names: Any) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(_plain(key), list(names), 1)
     return f"; did you mean {near[0]}?" if near else ""

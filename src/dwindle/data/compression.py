@@ -11,7 +11,6 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pa
 import xxhash
-from isal import igzip
 from isal.igzip_lib import IsalError
 
 from dwindle._base.remote import shown
@@ -32,6 +31,12 @@ class Compression(NamedTuple):
     magic: bytes  # their first bytes
     decompress: Callable[[io.BufferedReader], Any]
     compress: Callable[[Any], AbstractContextManager[Any]]
+
+
+def _gunzip(file: io.BufferedReader) -> Any:
+    from isal import igzip  # noqa: PLC0415  (it imports what other text does not need)
+
+    return igzip.IGzipFile(fileobj=file)
 
 
 def _zstd(file: io.BufferedReader) -> io.BufferedReader:
@@ -134,7 +139,7 @@ COMPRESSIONS = (
     Compression(
         ".gz",
         b"\x1f\x8b",
-        lambda file: igzip.IGzipFile(fileobj=file),
+        _gunzip,
         lambda file: gzip.GzipFile("", "wb", 6, file, mtime=0),  # the same bytes on any day
     ),
     Compression(
