@@ -15,7 +15,7 @@ NAMES = {
 SETS = {
     "rcv1": "rcv1, 23,149 documents",
     "a9a": "a9a, 32,561 people",
-    "ads": "ads, 150,000 examples",
+    "ads": "ads, 60,000 examples",
 }
 COSTS = {"adaptive": "`--update adaptive --gravity 1e-5`", "default": "no options"}
 SPLITS = {"time": "by time", "site": "by site"}

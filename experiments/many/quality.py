@@ -19,7 +19,7 @@ from experiments import data
 
 PASSES = 4
 SHARDS = (2, 8, 32)
-ADS = 150_000  # examples, after which 50,000 are for testing
+ADS = 60_000  # examples, after which 50,000 are for testing
 KINDS: dict[str, dict[str, Any]] = {
     "adaptive": {"update": "adaptive"},
     "plain": {"update": "plain"},
