@@ -17,6 +17,7 @@ from experiments.many import bits, cost, quality
 from experiments.many.page import page
 from experiments.storing import DOCS, data_is_here, save, versions
 
+SIMULATED = 5  # runs on workers that are unreliable
 PARTS = ("bits", "cost", "quality")
 PACKAGES = ("dwindle", "numpy", "numba", "dask", "distributed")
 
@@ -104,9 +105,13 @@ def _at_random(lines: Path, folder: Path) -> dict[str, Any]:
 
 
 def _simulated(lines: Path, folder: Path) -> dict[str, Any]:
-    with bits.Unreliable(4, delay=0.1, deaths=0.1) as workers:
-        found = bits.digest(lines, folder, workers)
-        return {"digest": found, "delay": workers.delay} | workers.counts
+    total: dict[str, Any] = {"runs": SIMULATED, "delay": 0.1, "tasks": 0, "deaths": 0, "twice": 0}
+    digests = set()
+    for seed in range(SIMULATED):
+        with bits.Unreliable(4, delay=total["delay"], deaths=0.1, seed=seed) as workers:
+            digests.add(bits.digest(lines, folder / f"run{seed}", workers))
+            total |= {name: total[name] + n for name, n in workers.counts.items()}
+    return total | {"digests": sorted(digests)}
 
 
 def _cost(results: dict[str, Any], keep: Callable[[], None]) -> None:

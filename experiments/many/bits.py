@@ -114,7 +114,10 @@ class Killer(threading.Thread):
     def run(self) -> None:
         """Kill, until it is over."""
         while self.killed < self.most and not self.over.wait(self.random.uniform(0.1, 1.5)):
-            nannies = self.running.workers.values()
+            known = set(self.running.scheduler.workers)  # one that is still starting has no task
+            nannies = [
+                each for each in self.running.workers.values() if each.worker_address in known
+            ]
             alive = [each.process.pid for each in nannies if each.process and each.process.pid]
             if alive:
                 os.kill(self.random.choice(alive), signal.SIGKILL)
