@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -10,16 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import dask
+import psutil  # type: ignore[import-untyped]
 import pyarrow as pa
 
 import distributed
-from dwindle import Observer, TrainSettings, train
+from dwindle import DataError, Observer, TrainSettings, train
 from experiments import data
 
 LocalCluster: Any = distributed.LocalCluster  # which say nothing of their types
@@ -104,40 +104,39 @@ def sabotaged(lines: Path, folder: Path, tasks: tuple[str, ...], number: int) ->
 
 
 class Killer(threading.Thread):
-    """A thread that kills workers of a cluster at random moments, so many at most."""
+    """A thread that kills worker processes of this one at random moments, so many at most."""
 
-    def __init__(self, running: Any, most: int, seed: int) -> None:
+    def __init__(self, most: int, seed: int) -> None:
         super().__init__(daemon=True)
-        self.running, self.most, self.killed = running, most, 0
+        self.most, self.killed = most, 0
         self.random, self.over = random.Random(seed), threading.Event()  # noqa: S311
 
     def run(self) -> None:
         """Kill, until it is over."""
-        while self.killed < self.most and not self.over.wait(self.random.uniform(0.1, 1.5)):
-            known = set(self.running.scheduler.workers)  # one that is still starting has no task
-            nannies = [
-                each for each in self.running.workers.values() if each.worker_address in known
-            ]
-            alive = [each.process.pid for each in nannies if each.process and each.process.pid]
-            if alive:
-                os.kill(self.random.choice(alive), signal.SIGKILL)
-                self.killed += 1
+        while self.killed < self.most and not self.over.wait(self.random.uniform(0.2, 2.5)):
+            with suppress(psutil.Error):
+                children = psutil.Process().children()
+                alive = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+                if alive:
+                    self.random.choice(alive).kill()
+                    self.killed += 1
 
 
 def killed_at_random(lines: Path, folder: Path, kills: int) -> tuple[set[str], int, int]:
-    """Kill workers at random moments until so many are dead; tell digests, kills and runs."""
+    """Kill workers at random moments until so many are dead; tell digests, kills and runs.
+
+    A run that gives up, as one of its tasks was killed each time, is repeated and goes on.
+    """
     found: set[str] = set()
     runs = dead = 0
-    with cluster(2) as (running, client):
-        while dead < kills:
-            killer = Killer(running, kills - dead, runs)
-            killer.start()
-            try:
-                found.add(digest(lines, folder / f"run{runs}", client))
-            finally:
-                killer.over.set()
-                killer.join()
-            dead, runs = dead + killer.killed, runs + 1
+    while dead < kills:
+        killer = Killer(kills - dead, runs)
+        killer.start()
+        with suppress(DataError):
+            found.add(digest(lines, folder / f"run{len(found)}-{dead}", "local:2"))
+        killer.over.set()
+        killer.join()
+        dead, runs = dead + killer.killed, runs + 1
     return found, dead, runs
 
 
