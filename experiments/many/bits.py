@@ -129,11 +129,12 @@ def killed_at_random(lines: Path, folder: Path, kills: int) -> tuple[set[str], i
     """
     found: set[str] = set()
     runs = dead = 0
-    while dead < kills:
+    while dead < kills or not found:
         killer = Killer(kills - dead, runs)
         killer.start()
+        own = folder / f"{len(found)}"
         with suppress(DataError):
-            found.add(digest(lines, folder / f"run{len(found)}-{dead}", "local:2"))
+            found.add(digest(lines, own, "local:2", run=own / "run"))
         killer.over.set()
         killer.join()
         dead, runs = dead + killer.killed, runs + 1
