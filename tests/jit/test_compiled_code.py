@@ -193,7 +193,7 @@ def test_no_kernel_is_stale_after_an_edit_to_the_package(tmp_path):
         from own import Half
         from dwindle import *
         learner = Learner(Squared(), Half(), Plain(), 0.1)
-        learner.learn_one({"a": 1}, 1), learner.learn_one({"a": 1}, 1)
+        learner.learn(Batch.from_dicts([{"a": 1}, {"a": 1}], [1, 1]))
         print(learner.weights(), learner.intercept)
     """
     first = run(code, cache=tmp_path / "cache", path=[tmp_path])

@@ -90,13 +90,13 @@ from dwindle.engine.lanes import LaneLearner
 def learned(loss, update, shrinkage, **settings):
     learner = LaneLearner(loss, shrinkage, update, 0.5, **settings)
     examples = [
-        {"a": 1.5, f"w{i % 5}": i % 4 - 1.25, f"n^{i * i % 11}": 1, "c": "red"} for i in range(60)
+        {"a": 1.5, f"w{i % 5}": i % 4 - 1.25, f"n^{i * i % 11}": 1, "c": "red"} for i in range(24)
     ]
-    batch = Batch.from_dicts(examples, [1 if i % 3 else -1 for i in range(60)])
-    p = learner.learn(batch.rows(0, 40)).tolist()
+    batch = Batch.from_dicts(examples, [1 if i % 3 else -1 for i in range(24)])
+    p = learner.learn(batch.rows(0, 16)).tolist()
     learner.sweep()
     learner.next_pass()
-    p += learner.learn(batch.rows(40, 60)).tolist() + [learner.learn_one(examples[0], 1)]
+    p += learner.learn(batch.rows(16, 24)).tolist() + [learner.learn_one(examples[0], 1)]
     learner.cooldown(2)
     frontier = [list(lane[2:4]) for lane in learner.frontier()]
     lanes = [learner.weight_of_keys(k)[1].tolist() for k in range(learner.n_lanes)]
