@@ -21,16 +21,25 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 import dwindle
 from dwindle.runs.journal import Journal
-from dwindle.runs.tune.grid import DECAYS, PASSES, RATES, STEPS
 from experiments import data, figures, page
+from experiments.runs import MOST, PASSES
+from experiments.sparsifying import DECAYS
 from experiments.storing import DOCS, data_is_here, save, versions
-from experiments.units import FULL, MOST, QUICK, Plan, Unit, cost, timed, units
+from experiments.units import FULL, QUICK, Plan, Unit, cost, timed, units
 
 HERE = Path(__file__).parent
 SOURCE = Path(dwindle.__file__).parent
-MEASURING = ("data", "units", "peers")  # the modules here that make results, not pages
+MEASURING = (
+    "climbing",
+    "curves",
+    "data",
+    "peers",
+    "runs",
+    "sparsifying",
+    "units",
+)  # the modules here that make results, not pages
 FOLDER = "DWINDLE_DATA"
-PARTS = ("sets", "sparsified", "curves", "rcv1")
+PARTS = ("sets", "sparsified", "curves")
 PACKAGES = ("dwindle", "numpy", "numba", "scikit-learn", "vowpalwabbit")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -116,15 +125,12 @@ def _gathered(plan: Plan, todo: list[Unit], journal: Journal) -> dict[str, Any]:
     return {
         "about": {
             "seeds": list(plan.seeds),
-            "folds": plan.folds,
+            "folds": list(plan.folds),
             "curve_folds": plan.curve_folds,
+            "strengths": plan.strengths,
             "most": MOST,
-            "grid": {
-                "learning_rate": RATES["plain"],
-                "pass_decay": plan.grid.pass_decay or DECAYS,
-                "passes": plan.grid.passes or PASSES,
-                "gravity": [0.0, *(round(10 ** (-k / 3), 4) for k in range(1, STEPS + 1))],
-            },
+            "passes": list(PASSES),
+            "pass_decay": list(DECAYS.listed),
             "seconds": sum(journal[unit.name]["seconds"] for unit in todo),
             "wall_seconds": _seconds(journal),
             "cores": os.cpu_count(),

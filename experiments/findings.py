@@ -1,17 +1,16 @@
 """What our results say of each claim of the paper's, and whether that is what the paper says.
 
-Verdicts are of the medians over the seeds; the page tells their rules.
+Verdicts are of the medians over the seeds, and beside them stands in how many seeds taken by
+themselves the claim holds; the page tells the rules.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from experiments import words
 from experiments.measures import (
     BUDGETS,
     LASSO,
-    RESTED,
     ROUNDING,
     SUBGRADIENT,
     THETA_IS_G,
@@ -23,22 +22,26 @@ from experiments.measures import (
     curves,
     dense_losses,
     distance,
+    empty,
     fewest,
     gains,
     left,
     lines,
     mean_level,
+    models,
     ratio,
-    rcv1,
     sparsified,
     spread,
 )
-from experiments.paper_says import AD_ACCURACY, RATIO, REMOVED_AT_LEAST, SPAMBASE, UCI
+from experiments.paper_says import AD_ACCURACY, RATIO, REMOVED_AT_LEAST, UCI
+from experiments.variants import Variant
 
 HOLDS, STRONGER, DIFFERS = "holds", "holds more strongly", "differs"
 POINT = 0.01  # of a share, an accuracy or an AUC: what we call the same
 ALMOST_ALL = 0.9  # of the cases
 SOME = 2  # cases at least
+METHODS = {"alone": "truncation", "section5": "section5"}  # of curves with several K
+ROUNDINGS = {"alone": "rounding", "section5": "rounding5"}
 
 
 class Found(NamedTuple):
@@ -58,12 +61,20 @@ def verdict(holds: bool, strongly: bool = False) -> str:
 # Figures 1 and 2
 
 
-def removed(runs: Sequence[dict[str, object]], paper: float, model: str = "sparse") -> Found | None:
-    """More strongly is: at most half the features left."""
-    here = left(runs, model)
+def removed(
+    results: Results,
+    variant: Variant,
+    name: str,
+    paper: float,
+    random: int = 0,
+    tolerance: float = 0.01,
+) -> Found | None:
+    """More strongly is: at most half the features left. An empty model holds nothing."""
+    runs = sparsified(results, name, random, variant.family, tolerance)
+    here = left(runs, variant.model)
     if here is None:
         return None
-    holds = 1 - here.median >= paper - POINT
+    holds = 1 - here.median >= paper - POINT and not empty(runs, variant.model)
     return Found(words.percent(complement(here)), verdict(holds, here.median <= (1 - paper) / 2))
 
 
@@ -72,12 +83,22 @@ def complement(share: Spread) -> Spread:
     return Spread(1 - share.median, 1 - share.most, 1 - share.least)
 
 
-def removed_random(results: Results, model: str = "sparse") -> Found | None:
+def shares_removed(results: Results, variant: Variant, random: int = 1000) -> dict[str, Spread]:
+    """What is removed of each of the paper's sets, models without features left out."""
+    runs = {name: sparsified(results, name, random, variant.family) for name in UCI}
+    return {
+        name: complement(here)
+        for name, each in runs.items()
+        if (here := left(each, variant.model)) and not empty(each, variant.model)
+    }
+
+
+def removed_random(results: Results, variant: Variant) -> Found | None:
     """On all sets but ad."""
     known = {
-        name: 1 - here.median
-        for name in UCI
-        if name != "ad" and (here := left(sparsified(results, name, 1000), model))
+        name: share.median
+        for name, share in shares_removed(results, variant).items()
+        if name != "ad"
     }
     if not known:
         return None
@@ -91,12 +112,14 @@ def removed_random(results: Results, model: str = "sparse") -> Found | None:
     return Found(text, verdict(enough == len(known), strongly))
 
 
-def ad_accuracy(results: Results) -> Found | None:
+def ad_accuracy(results: Results, variant: Variant) -> Found | None:
     """Without gravity, and with the gravities of both tolerances."""
-    sparse, sparser = (sparsified(results, "ad", 1000, tolerance) for tolerance in (0.01, 0.013))
     here = [
-        spread(run[model]["test"] for run in runs)
-        for runs, model in ((sparse, "dense"), (sparse, "sparse"), (sparser, "sparse"))
+        spread(
+            one["test"]
+            for one in models(sparsified(results, "ad", 1000, variant.family, margin), model)
+        )
+        for margin, model in ((0.01, "dense"), (0.01, variant.model), (0.013, variant.model))
     ]
     known = [each for each in here if each]
     if len(known) < len(here):
@@ -106,23 +129,19 @@ def ad_accuracy(results: Results) -> Found | None:
     return Found(text, verdict(min(gaps) >= -POINT, min(gaps) > POINT))
 
 
-def more_with_random(results: Results) -> Found | None:
+def more_with_random(results: Results, variant: Variant) -> Found | None:
     """Sets of which a larger share is removed once random features are there."""
-    known = {}
-    for name in UCI:
-        alone, among = (left(sparsified(results, name, random)) for random in (0, 1000))
-        if alone and among:
-            known[name] = among.median < alone.median
+    alone, among = (shares_removed(results, variant, random) for random in (0, 1000))
+    known = [among[name].median > alone[name].median for name in alone if name in among]
     if not known:
         return None
-    more = sum(known.values())
-    text = f"on {more} of {len(known)} sets"
-    return Found(text, verdict(more > len(known) / 2, more == len(known)))
+    text = f"on {sum(known)} of {len(known)} sets"
+    return Found(text, verdict(sum(known) > len(known) / 2, all(known)))
 
 
-def auc_ratio(results: Results) -> Found | None:
+def auc_ratio(results: Results, variant: Variant) -> Found | None:
     """Over all sets, with and without random features."""
-    known = ratios(results)
+    known = ratios(results, variant)
     if not known:
         return None
     high = sum(each.median >= RATIO for each in known.values())
@@ -134,9 +153,9 @@ def auc_ratio(results: Results) -> Found | None:
     return Found(text, verdict(high > len(known) / 2, high == len(known)))
 
 
-def auc_better(results: Results) -> Found | None:
+def auc_better(results: Results, variant: Variant) -> Found | None:
     """How often sparse models have the larger AUC."""
-    known = ratios(results)
+    known = ratios(results, variant)
     if not known:
         return None
     better = sum(each.median > 1 + POINT / 10 for each in known.values())
@@ -144,17 +163,14 @@ def auc_better(results: Results) -> Found | None:
     return Found(text, verdict(better >= SOME, better > len(known) / 2))
 
 
-def ratios(results: Results) -> dict[tuple[str, int], Spread]:
+def ratios(results: Results, variant: Variant) -> dict[tuple[str, int], Spread]:
     """The ratio of test AUCs of each set that has two classes, with and without random features."""
     cases = {
-        (name, random): sparsified(results, name, random) for name in UCI for random in (0, 1000)
-    } | {("rcv1", 0): rcv1_runs(results)}
-    return {case: known for case, runs in cases.items() if (known := ratio(runs))}
-
-
-def rcv1_runs(results: Results) -> list[dict[str, object]]:
-    """The runs on rcv1 that figures show: several passes if there are, as on the other sets."""
-    return rcv1(results, "several") or rcv1(results, "one")
+        (name, random): sparsified(results, name, random, variant.family)
+        for name in (*UCI, "rcv1")
+        for random in (0, 1000)
+    }
+    return {case: known for case, runs in cases.items() if (known := ratio(runs, variant.model))}
 
 
 # Figures 3 and 4
@@ -168,9 +184,9 @@ def _larger_k(results: Results, method: str) -> dict[Cell, float]:
     }
 
 
-def truncation_k(results: Results) -> Found | None:
+def truncation_k(results: Results, variant: Variant) -> Found | None:
     """At each number of features, on each set."""
-    return _not_worse(_larger_k(results, "truncation"))
+    return _not_worse(_larger_k(results, METHODS[variant.key])) if variant.key in METHODS else None
 
 
 def _not_worse(known: dict[Cell, float]) -> Found | None:
@@ -185,9 +201,13 @@ def _not_worse(known: dict[Cell, float]) -> Found | None:
     return Found(text, verdict(fine >= ALMOST_ALL * len(known), mean > POINT))
 
 
-def rounding_k(results: Results) -> Found | None:
+def rounding_k(results: Results, variant: Variant) -> Found | None:
     """The mean gain of a larger K in both methods."""
-    truncation, rounding = (_larger_k(results, method) for method in ("truncation", "rounding"))
+    if variant.key not in METHODS:
+        return None
+    truncation, rounding = (
+        _larger_k(results, method[variant.key]) for method in (METHODS, ROUNDINGS)
+    )
     if not truncation or not rounding:
         return None
     mine, theirs = (math.fsum(each.values()) / len(each) for each in (truncation, rounding))
@@ -196,10 +216,25 @@ def rounding_k(results: Results) -> Found | None:
 
 
 def features_for(
-    results: Results, name: str, method: str, paper: tuple[float, dict[int, int]]
+    results: Results,
+    variant: Variant,
+    name: str,
+    methods: dict[str, str],
+    paper: tuple[float, dict[int, int]],
 ) -> Found | None:
     """Held if a larger K saves at least half the paper's factor, more strongly if twice that."""
     auc, numbers = paper
+    if variant.line and variant.key not in methods:  # there is no K: the number alone
+        known_points = curves(results, name, variant.line).values()
+        here_alone = spread(fewest(points, auc) for points in known_points)
+        enough = min(numbers.values())
+        return here_alone and Found(
+            words.count(here_alone),
+            verdict(here_alone.median <= enough, here_alone.median <= enough / 2),
+        )
+    method = methods.get(variant.key)
+    if method is None:
+        return None
     here = {
         every: spread(
             fewest(points, auc) for points in curves(results, name, Line(method, every)).values()
@@ -220,40 +255,25 @@ def features_for(
     return Found(text, verdict(min(shares) >= 0.5, min(shares) > 2))
 
 
-def spambase_rested(results: Results) -> Found | None:
-    """Against the paper's number for K = 10."""
-    auc, numbers = SPAMBASE
-    known = curves(results, "spambase", RESTED)
-    here = spread(fewest(points, auc) for points in known.values())
-    if here is None:
-        return None
-    return Found(
-        words.count(here), verdict(here.median <= numbers[10], here.median <= numbers[10] / 2)
-    )
-
-
 # Figure 5
 
 
-def like_rounding(results: Results) -> Found | None:
+def like_rounding(results: Results, variant: Variant) -> Found | None:
     """The mean difference to rounding's AUC, for each theta."""
     known = {
         line: here
         for line in lines(results, "figure-5")
         if line != ROUNDING and (here := distance(results, line, ROUNDING))
     }
-    if THETA_IS_G not in known:
+    if THETA_IS_G not in known or variant.key != "alone":
         return None
     nearest = min(known.values(), key=lambda each: each.median)
     mine = known[THETA_IS_G]
-    others = min(
-        (each.median for line, each in known.items() if line != THETA_IS_G), default=math.inf
-    )
     text = f"{words.auc(mine)} apart; of all θ the nearest is {nearest.median:.3f} apart"
-    return Found(text, verdict(mine.median <= max(others, POINT)))
+    return Found(text, verdict(mine.median <= POINT))
 
 
-def infinite_theta(results: Results) -> Found | None:
+def infinite_theta(results: Results, variant: Variant) -> Found | None:
     """The mean of the best AUC over all numbers of features, for each theta."""
     known = {
         line: here
@@ -261,7 +281,7 @@ def infinite_theta(results: Results) -> Found | None:
         if line != ROUNDING and (here := mean_level(results, line))
     }
     mine = known.pop(TRUNCATION, None)
-    if mine is None or not known:
+    if mine is None or not known or variant.key != "alone":
         return None
     rival = max(known, key=lambda line: known[line].median)
     gap = mine.median - known[rival].median
@@ -274,9 +294,11 @@ def infinite_theta(results: Results) -> Found | None:
 # Figure 6
 
 
-def competitive(results: Results, mine: Line = TRUNCATION) -> Found | None:
+def competitive(results: Results, variant: Variant) -> Found | None:
     """Against the better of rounding and sub-gradient."""
-    known = gains(results, mine, [ROUNDING, SUBGRADIENT], BUDGETS[:3])
+    if variant.line is None:
+        return None
+    known = gains(results, variant.line, [ROUNDING, SUBGRADIENT], BUDGETS[:3])
     found = _not_worse(known)
     if found is None:
         return None
@@ -285,9 +307,11 @@ def competitive(results: Results, mine: Line = TRUNCATION) -> Found | None:
     return Found(text, found.verdict if better >= SOME else DIFFERS)
 
 
-def like_lasso(results: Results, mine: Line = TRUNCATION) -> Found | None:
+def like_lasso(results: Results, variant: Variant) -> Found | None:
     """With few features."""
-    known = gains(results, mine, [LASSO], BUDGETS[:2])
+    if variant.line is None:
+        return None
+    known = gains(results, variant.line, [LASSO], BUDGETS[:2])
     if not known:
         return None
     alike = sum(abs(gain) <= 2 * POINT for gain in known.values())
@@ -295,9 +319,9 @@ def like_lasso(results: Results, mine: Line = TRUNCATION) -> Found | None:
     return Found(text, verdict(alike > len(known) / 2, alike == len(known)))
 
 
-def lasso_overfits(results: Results) -> Found | None:
+def lasso_overfits(results: Results, variant: Variant) -> Found | None:
     """What the densest model loses to the best one of its curve, both lines cut at the same."""
-    both = dense_losses(results, LASSO, TRUNCATION)
+    both = dense_losses(results, LASSO, variant.line) if variant.line else {}
     if not both:
         return None
     more = sum(theirs > ours for theirs, ours in both.values())

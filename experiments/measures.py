@@ -40,9 +40,11 @@ ROUNDING = Line("rounding", 10)
 THETA_IS_G = Line("truncation", 10, "g")
 SUBGRADIENT = Line("subgradient")
 RESTED = Line("rested", 10)
+CONTROL = Line("soft")
 LASSO = Line("lasso")
 L1_LOGISTIC = Line("l1-logistic")
 ADAPTIVE = Line("adaptive")
+ADAPTIVE_RESTED = Line("adaptive-rested")
 FTRL = Line("ftrl")
 VW = Line("vw")
 
@@ -57,33 +59,83 @@ def spread(values: Iterable[float]) -> Spread | None:
 
 
 def sparsified(
-    results: Results, name: str, random: int = 0, tolerance: float = 0.01
+    results: Results,
+    name: str,
+    random: int = 0,
+    family: str = "paper",
+    tolerance: float = 0.01,
 ) -> list[dict[str, Any]]:
     """The runs of a set behind figures 1 and 2, one for each seed."""
+    wanted = (name, random, family, tolerance)
     return [
         run
         for run in results["sparsified"]
-        if (run["set"], run["random"], run["tolerance"]) == (name, random, tolerance)
+        if (run["set"], run["random"], run["family"], run["tolerance"]) == wanted
     ]
 
 
-def rcv1(results: Results, passes: str, update: str = "plain") -> list[dict[str, Any]]:
-    """The runs on rcv1, one for each seed."""
-    return [run for run in results["rcv1"] if (run["passes"], run["update"]) == (passes, update)]
+def models(runs: Sequence[dict[str, Any]], model: str) -> list[dict[str, Any]]:
+    """The models of that name, with the features of their sets, of the runs that have one."""
+    return [
+        run["models"][model] | {"features": run["features"], "dense": run["models"]["dense"]}
+        for run in runs
+        if run["models"].get(model)
+    ]
 
 
-def left(runs: Sequence[dict[str, Any]], model: str = "sparse") -> Spread | None:
+def left(runs: Sequence[dict[str, Any]], model: str) -> Spread | None:
     """The share of all features that the models keep; the constant is one of them and stays."""
-    return spread((run[model]["kept"] + 1) / run["features"] for run in runs)
+    return spread((one["kept"] + 1) / one["features"] for one in models(runs, model))
 
 
-def ratio(runs: Sequence[dict[str, Any]]) -> Spread | None:
+def ratio(runs: Sequence[dict[str, Any]], model: str) -> Spread | None:
     """The test AUC of the sparse models over that of the dense; None for a regression."""
     return spread(
-        run["sparse"]["test_auc"] / run["dense"]["test_auc"]
-        for run in runs
-        if run["sparse"]["test_auc"] is not None
+        one["test_auc"] / one["dense"]["test_auc"]
+        for one in models(runs, model)
+        if one["test_auc"] is not None and one["dense"]["test_auc"] is not None
     )
+
+
+def empty(runs: Sequence[dict[str, Any]], model: str) -> int:
+    """How many of the models have no feature."""
+    return sum(not one["kept"] for one in models(runs, model))
+
+
+def live(runs: Sequence[dict[str, Any]], model: str, what: str) -> Spread | None:
+    """The most features that lived at once, or their mean over the run, as a share of all."""
+    alive = [(one["live"], one["features"]) for one in models(runs, model) if one.get("live")]
+    if what == "peak":
+        return spread(max(live) / features for live, features in alive)
+    return spread(statistics.fmean(live) / features for live, features in alive)
+
+
+def at_an_edge(results: Results) -> list[str]:
+    """Name each setting chosen that is the least or the most that was tried of it."""
+    found = []
+    for run in results["sparsified"]:
+        for model, one in run["models"].items():
+            for name, (low, high) in (one or {}).get("tried", {}).items():
+                if not low < one["setting"][name] < high:
+                    about: tuple[Any, ...] = (run["set"], run["random"], run["family"], run["seed"])
+                    found.append(
+                        f"{' '.join(map(str, about))} {model}: {name} {one['setting'][name]:g}"
+                    )
+    for curve in results["curves"]:
+        for point in curve["points"]:
+            if (
+                "tried" in point
+                and not point["tried"][0] < point["learning_rate"] < point["tried"][1]
+            ):
+                about = (curve["set"], curve["seed"], curve["method"], curve["truncate_every"])
+                found.append(f"{' '.join(map(str, about))}: rate {point['learning_rate']:g}")
+    return found
+
+
+def of_seed(results: Results, seed: int) -> Results:
+    """What one seed says."""
+    parts = ("sparsified", "curves")
+    return results | {part: [one for one in results[part] if one["seed"] == seed] for part in parts}
 
 
 # Curves
@@ -112,8 +164,8 @@ def lines(results: Results, figure: str) -> list[Line]:
         "figure-3": [Line("truncation", every) for every in (1, 10, 20)],
         "figure-4": [Line("rounding", every) for every in (1, 10, 20)],
         "figure-5": [TRUNCATION, ROUNDING, *_finite_thresholds(results)],
-        "figure-6": [TRUNCATION, ROUNDING, SUBGRADIENT, LASSO, L1_LOGISTIC, RESTED],
-        "figure-7-beyond": [TRUNCATION, ADAPTIVE, FTRL, VW, L1_LOGISTIC, RESTED],
+        "figure-6": [TRUNCATION, ROUNDING, SUBGRADIENT, LASSO, RESTED, CONTROL],
+        "figure-7-beyond": [RESTED, ADAPTIVE, ADAPTIVE_RESTED, FTRL, VW, L1_LOGISTIC],
     }
     return [
         line
@@ -132,6 +184,18 @@ def _finite_thresholds(results: Results) -> list[Line]:
     numbers = sorted(theta for theta in known if isinstance(theta, int | float))
     first = [THETA_IS_G] if "g" in known else []
     return first + [Line("truncation", 10, theta) for theta in numbers]
+
+
+def raw(by_seed: Iterable[Points]) -> list[tuple[float, float]]:
+    """Median features and AUC of each strength, from the strongest on, of those that all have."""
+    columns = [sorted(points, key=lambda point: -point["strength"]) for points in by_seed]
+    return [
+        (
+            statistics.median(point["kept"] for point in each),
+            statistics.median(point["auc"] for point in each),
+        )
+        for each in zip(*columns, strict=False)
+    ]
 
 
 def envelope(points: Points, budgets: Sequence[int]) -> np.ndarray:

@@ -4,26 +4,32 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from experiments import figures, words
-from experiments.findings import ratios
+from experiments.findings import complement, ratios, shares_removed
 from experiments.measures import (
     BUDGETS,
     LASSO,
     ROUNDING,
     TRUNCATION,
+    Line,
     Results,
+    curves,
     dense_losses,
     distance,
+    empty,
+    fewest,
     gains,
     left,
     lines,
+    live,
     mean_best,
     mean_level,
-    rcv1,
+    models,
     sets_with_curves,
     sparsified,
     spread,
 )
-from experiments.paper_says import UCI
+from experiments.paper_says import AD_ROUNDED, SPAMBASE, UCI
+from experiments.variants import AUTO, BESIDE, EVERY_MEANS, VARIANTS, WITHOUT_REST, Variant
 
 Text = Iterable[str]
 
@@ -38,83 +44,111 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _figure_1_tables(results: Results) -> Iterable[Text]:
-    cases = _cases(results)
+    columns = (*VARIANTS, *BESIDE, AUTO)
+    for random, title in ((1000, "with 1000 random features"), (0, "as the data are")):
+        names = [name for name in (*UCI, "rcv1") if sparsified(results, name, random)]
+        if names:
+            yield [
+                f"Features removed {title}, and in italics models without any feature:",
+                "",
+                *table(
+                    ("set", *(variant.title for variant in columns)),
+                    (
+                        (name, *(_removed(results, name, random, v) for v in columns))
+                        for name in names
+                    ),
+                ),
+            ]
+    yield from _bars(results)
     yield [
-        "Features kept by the models without gravity (dense) and with it (sparse).",
-        "The metric is accuracy for classification and squared loss for regression (housing, zoo). The constant counts as a feature and is never removed.",
+        "Features that live while it learns, with 1000 random features: the most at once, then the mean over the run, as shares of all:",
         "",
         *table(
-            ("set", "features", "dense keeps", "sparse keeps", "left", "left without cooldown"),
+            ("set", *(f"{v.title}: {what}" for v in VARIANTS[:4] for what in ("peak", "mean"))),
             (
                 (
-                    case,
-                    _features(runs),
-                    words.count(spread(run["dense"]["kept"] + 1 for run in runs)),
-                    words.count(spread(run["sparse"]["kept"] + 1 for run in runs)),
-                    words.percent(left(runs)),
-                    words.percent(left(runs, "unrested")),
+                    name,
+                    *(
+                        words.percent(
+                            live(sparsified(results, name, 1000, v.family), v.model, what)
+                        )
+                        for v in VARIANTS[:4]
+                        for what in ("peak", "mean")
+                    ),
                 )
-                for case, runs in cases
+                for name in UCI
+                if sparsified(results, name, 1000)
             ),
         ),
     ]
-    yield table(
-        (
-            "set",
-            "dense, cross-validation",
-            "sparse",
-            "dense, test",
-            "sparse",
-            "sparse setting",
-        ),
-        (
+    yield [
+        "What was chosen, with 1000 random features: metric in cross-validation and on the test part, and the setting. The metric is accuracy, or squared loss for housing and zoo:",
+        "",
+        *table(
+            ("set", "model", "cross-validation", "test", "setting"),
             (
-                case,
-                *(
-                    _score(runs, model, of)
-                    for of in ("cv", "test")
-                    for model in ("dense", "sparse")
-                ),
-                _setting(runs),
-            )
-            for case, runs in cases
+                (
+                    name,
+                    title,
+                    _score(runs, model, "cv"),
+                    _score(runs, model, "test"),
+                    _setting(runs, model),
+                )
+                for name in UCI
+                for title, model in (
+                    ("dense", "dense"),
+                    *((v.title, v.model) for v in VARIANTS[:3]),
+                )
+                if models(runs := sparsified(results, name, 1000), model)
+            ),
         ),
-    )
-
-
-def _cases(results: Results) -> list[tuple[str, list[Any]]]:
-    """The runs behind figures 1 and 2, under what the page calls them."""
-    found = [
-        (
-            f"{name}{' + 1000' if random else ''}{extra}",
-            sparsified(results, name, random, tolerance),
-        )
-        for name in UCI
-        for random in (0, 1000)
-        for tolerance, extra in ((0.01, ""), (0.013, ", 1.3 %"))
-    ] + [
-        (
-            f"rcv1, {passes} {'pass' if passes == 'one' else 'passes'}{extra}",
-            rcv1(results, passes, update),
-        )
-        for update, extra in (("plain", ""), ("adaptive", ", adaptive"))
-        for passes in ("one", "several")
     ]
-    return [(case, runs) for case, runs in found if runs]
 
 
-def _features(runs: Sequence[Any]) -> str:
-    return words.count(spread(run["features"] for run in runs))
+def _removed(results: Results, name: str, random: int, variant: Variant) -> str:
+    runs = sparsified(results, name, random, variant.family)
+    here = left(runs, variant.model)
+    if here is None:
+        return ""
+    text = words.percent(complement(here))
+    return f"*{text}, {empty(runs, variant.model)} empty*" if empty(runs, variant.model) else text
+
+
+def _bars(results: Results) -> Iterable[Text]:
+    """What the best of several variants removes of each set: short ones are named."""
+    for title, variants, bar in (
+        ("without a cooldown (Algorithm 1 or section 5's order, either loss)", WITHOUT_REST, 0.9),
+        ("with every means (cooldown, or no option given)", EVERY_MEANS, 0.95),
+    ):
+        shares = {variant: shares_removed(results, variant) for variant in variants}
+        best = {
+            name: max(
+                ((share[name].median, v) for v, share in shares.items() if name in share),
+                key=lambda each: each[0],
+            )
+            for name in UCI
+            if any(name in share for share in shares.values())
+        }
+        if not best:
+            continue
+        enough = [name for name, (share, _) in best.items() if share > bar]
+        short = {name: each for name, each in best.items() if name not in enough}
+        text = f"The best {title} removes more than {100 * bar:.0f} % on {len(enough)} of {len(best)} sets"
+        listed = "; ".join(
+            f"{name} {100 * share:.1f} % ({variant.title})"
+            for name, (share, variant) in short.items()
+        )
+        yield [f"{text}; short of it: {listed}." if short else f"{text}."]
 
 
 def _score(runs: Sequence[Any], model: str, of: str) -> str:
     form = words.percent if runs[0]["metric"] == "accuracy" else words.number
-    return form(spread(run[model][of] for run in runs))
+    return form(spread(one[of] for one in models(runs, model)))
 
 
-def _setting(runs: Sequence[Any]) -> str:
-    """The settings of the sparse models, over the seeds."""
-    all_of = [run["sparse"]["setting"] for run in runs]
+def _setting(runs: Sequence[Any], model: str) -> str:
+    """The settings of the models, over the seeds."""
+    all_of = [one["setting"] for one in models(runs, model)]
     rate, gravity = (
         words.number(spread(s[name] for s in all_of)) for name in ("learning_rate", "gravity")
     )
@@ -122,18 +156,22 @@ def _setting(runs: Sequence[Any]) -> str:
         " or ".join(f"{value:g}" for value in sorted({s[name] for s in all_of}))
         for name in ("pass_decay", "passes")
     )
-    rested = sum(s["cooldown"] > 1 for s in all_of)
-    return (
-        f"rate {rate}, decay {decay}, passes {passes}, gravity {gravity}, "
-        f"cooldown in {rested} of {len(runs)}"
-    )
+    pull = "" if model == "dense" else f", gravity {gravity}"
+    return f"rate {rate}, decay {decay}, passes {passes}{pull}"
 
 
 def _figure_2_tables(results: Results) -> Iterable[Text]:
-    known = ratios(results)
-    names = list(dict.fromkeys(name for name, _ in known))
-    rows = [(n, words.auc(known.get((n, 0))), words.auc(known.get((n, 1000)))) for n in names]
-    yield table(("set", "as it is", "with 1000 random features"), rows)
+    columns = (*VARIANTS[:4], *BESIDE)
+    by_variant = {variant: ratios(results, variant) for variant in columns}
+    cases = list(dict.fromkeys(case for each in by_variant.values() for case in each))
+    rows = [
+        (
+            f"{name}{' + 1000' if random else ''}",
+            *(words.auc(by_variant[v].get((name, random))) for v in columns),
+        )
+        for name, random in cases
+    ]
+    yield table(("set", *(variant.title for variant in columns)), rows)
 
 
 def _best_table(results: Results, name: str) -> Text:
@@ -144,6 +182,28 @@ def _best_table(results: Results, name: str) -> Text:
         for line in drawn
     ]
     return ["The best AUC with at most so many features:", "", *table(head, rows)]
+
+
+def _counted(results: Results, name: str) -> Text:
+    """The fewest features for the paper's AUC, in both orders of pull and step."""
+    auc, numbers = {"spambase": SPAMBASE, "ad": AD_ROUNDED}[name]
+    methods = {"spambase": ("truncation", "section5"), "ad": ("rounding", "rounding5")}[name]
+    rows = [
+        (
+            words.NAMES[method],
+            *(
+                words.count(spread(fewest(points, auc) for points in known.values()))
+                for every in numbers
+                if (known := curves(results, name, Line(method, every)))
+            ),
+        )
+        for method in methods
+        if all(curves(results, name, Line(method, every)) for every in numbers)
+    ]
+    if not rows:
+        return []
+    head = (f"features for an AUC of {auc} on {name}", *(f"K = {every}" for every in numbers))
+    return table(head, [("the paper", *map(str, numbers.values())), *rows])
 
 
 def _figure_5_tables(results: Results) -> Iterable[Text]:
@@ -193,9 +253,10 @@ def _gain(value: float | None) -> str:
 
 BELOW: dict[str, Callable[[Results], Iterable[Text]]] = {
     "figure-1": _figure_1_tables,
+    "figure-live": lambda _: [],
     "figure-2": _figure_2_tables,
-    "figure-3": lambda results: [_best_table(results, "figure-3")],
-    "figure-4": lambda results: [_best_table(results, "figure-4")],
+    "figure-3": lambda results: [_best_table(results, "figure-3"), _counted(results, "spambase")],
+    "figure-4": lambda results: [_best_table(results, "figure-4"), _counted(results, "ad")],
     "figure-5": _figure_5_tables,
     "figure-6": _figure_6_tables,
     "figure-7-beyond": lambda results: [_best_table(results, "figure-7-beyond")],

@@ -8,11 +8,15 @@ from experiments.measures import Line, Spread
 NAMES = {
     "truncation": "truncated gradient",
     "rested": "truncated gradient, with cooldown",
+    "section5": "truncated gradient, section 5's order",
+    "rounding5": "rounding, section 5's order",
+    "soft": "no gravity, soft threshold at the end",
     "rounding": "rounding",
     "subgradient": "sub-gradient",
     "lasso": "Lasso",
     "l1-logistic": "L1 logistic regression",
     "adaptive": "truncated gradient, adaptive",
+    "adaptive-rested": "truncated gradient, adaptive, with cooldown",
     "ftrl": "FTRL-proximal (VW)",
     "vw": "VW's L1",
 }

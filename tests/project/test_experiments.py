@@ -10,18 +10,15 @@ import time
 import numpy as np
 import pytest
 
-from dwindle.runs.tune.grid import Grid
-from experiments import data, units
-from experiments.measures import Line
+from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.shrinkage import Truncation
+from experiments import curves, data, units
+from experiments.curves import Line, drawn, ended
 from experiments.page import RESULTS
-from experiments.units import FULL, QUICK, Unit, measure, setting_of
+from experiments.runs import Fold, How, Rows, Weights, family, folds, last_rate, learned, watched
+from experiments.units import FULL, QUICK, Unit, measure
 
-SMALL = QUICK._replace(
-    folds=3,
-    grid=Grid(update=("plain",), pass_decay=(0.8,), passes=(3,)),
-    curve_grid=Grid(update=("plain",), pass_decay=(0.8,), passes=(3,)),
-    strengths=3,
-)
+SMALL = QUICK._replace(folds=(2, 2), strengths=3)
 
 
 def needs(*names):
@@ -48,15 +45,16 @@ def with_other_tests(monkeypatch, name):
     monkeypatch.setattr(data, name, changed)
 
 
+@pytest.mark.slow
 def test_what_is_chosen_does_not_look_at_the_test_part(monkeypatch):
-    sparse = Unit("sparsified", "wdbc", 0, 100)
+    sparse = Unit("sparsified", "wpbc", 0, [20, "paper"])
     curve = Unit("curves", "wdbc", 0, list(Line("truncation", 10)))
-    chosen, points = measure(sparse, SMALL)[0], measure(curve, SMALL)[0]["points"]
+    chosen, points = measure(sparse, SMALL)[0]["models"], measure(curve, SMALL)[0]["points"]
     with_other_tests(monkeypatch, "split")
-    other, turned = measure(sparse, SMALL)[0], measure(curve, SMALL)[0]["points"]
-    for model in ("dense", "sparse", "unrested"):
+    other, turned = measure(sparse, SMALL)[0]["models"], measure(curve, SMALL)[0]["points"]
+    for model in chosen:
         assert chosen[model]["setting"] == other[model]["setting"]
-        assert chosen[model]["kept"] == other[model]["kept"]
+        assert chosen[model]["kept"] == other[model]["kept"] > 0
         assert chosen[model]["test_auc"] == pytest.approx(1 - other[model]["test_auc"])
     assert [p["kept"] for p in points] == [p["kept"] for p in turned]
     assert [p["auc"] for p in points] == pytest.approx([1 - p["auc"] for p in turned])
@@ -67,23 +65,72 @@ def test_a_result_is_the_same_whenever_it_is_made():
     assert measure(unit, SMALL) == measure(unit, SMALL)
 
 
-def test_the_strengths_of_a_line_go_from_few_features_to_most():
-    for line in (Line("truncation", 10), Line("rounding", 20), Line("subgradient", 10)):
-        unit = Unit("curves", "wdbc", 0, list(line))
-        kept = [p["kept"] for p in measure(unit, SMALL._replace(strengths=6))[0]["points"]]
-        assert kept[0] < 60
-        assert kept[-1] > 500
+def small(loss="paper"):
+    split = data.split("wdbc", 0, 100)
+    rows = Rows(split.train, len(split.names))
+    return family(loss, regression=False), rows
 
 
-def test_a_subgradient_s_weights_that_swing_around_zero_are_rounded_at_the_end():
-    split = data.split("wdbc", 0, units.RANDOM)
-    setting = setting_of(Line("subgradient", 10), 10, 0.05, 0.01, 0.8, 3)
-    learner = units.trained([split.train], setting, units.Logistic())
-    kept, p = units._finished(learner, setting, split.test)
-    assert len(learner) > 900
+@pytest.mark.parametrize("loss", ["paper", "logistic"])
+def test_weights_predict_what_their_learner_predicts(loss):
+    kind, rows = small(loss)
+    [learner] = learned(kind, How(Truncation(0.001), 0.1, 0.5), rows, (1,))
+    weights = Weights.of(learner, rows.features)
+    p = rows.predictions(kind, weights)[:, 0]
+    assert p == pytest.approx(learner.predict(rows.batch), abs=1e-6)
+    assert weights.kept[0] == len(learner) > 20
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_watching_a_run_does_not_change_it(order):
+    kind, rows = small()
+    how = How(Truncation(0.01, order=order), 0.5, 0.5)
+    *_, learner = learned(kind, how, rows, (1, 3))
+    seen, live = watched(kind, how, rows, 3)
+    one, two = (Weights.of(each, rows.features) for each in (learner, seen))
+    assert np.array_equal(one.w, two.w)
+    assert one.intercept == two.intercept
+    assert len(live) == 60
+    assert live[-1] == one.kept[0]
+
+
+def test_a_soft_threshold_pulls_what_it_leaves_and_a_hard_one_does_not():
+    weights = Weights(np.array([[0.5], [-0.2], [0.1]]), np.array([1.0]))
+    soft, hard = (weights.shrunk([0.1, 0.3], soft=each) for each in (True, False))
+    assert soft.w.tolist() == [[0.4, pytest.approx(0.2)], [-0.1, 0.0], [0.0, 0.0]]
+    assert hard.w.tolist() == [[0.5, 0.5], [-0.2, 0.0], [0.0, 0.0]]
+    assert soft.kept.tolist() == hard.kept.tolist() == [2, 1]
+
+
+def test_no_weight_leaves_zero_with_the_steepest_gravity_but_some_do_with_half_of_it():
+    kind, rows = small("logistic")
+    assert isinstance(kind.loss, Logistic)
+    kept = []
+    for factor in (1.5, 0.3):
+        how = How(Truncation(factor * rows.steepest(kind)), 1e-3, 1.0)
+        *_, learner = learned(kind, how, rows, (30,))
+        with learner.after_cooldown(100) as cooled:
+            kept.append(len(cooled))
+    assert kept[0] < 3 < kept[1]
+
+
+def test_folds_hold_out_every_example_once():
+    _, rows = small()
+    made: list[Fold] = folds(rows, 3)
+    assert sum(fold.held.batch.n_examples for fold in made) == rows.batch.n_examples
+    assert {fold.train.batch.n_examples + fold.held.batch.n_examples for fold in made} == {
+        rows.batch.n_examples
+    }
+
+
+def test_a_subgradient_s_weights_are_rounded_by_the_pull_of_the_last_step():
+    what = drawn("wdbc", 0, Line("subgradient", 10), 2)
+    how = what.how(0.05, 0.01)
+    *_, learner = learned(what.kind, how, what.train, (1, 3))
     weight = np.abs(learner.table.weights()[1])
-    assert kept == (weight > 0.01 * 0.8**3 * 10 * 0.05).sum() < 300
-    assert len(p) == split.test.n_examples
+    kept = ended(what.line, 0.05, how, 3, learner, what.train).kept[0]
+    assert last_rate(how, 3) == pytest.approx(0.01 * curves.DECAY**2)
+    assert kept == (weight > last_rate(how, 3) * 10 * 0.05).sum() < len(weight)
 
 
 def experiments(folder):
@@ -121,7 +168,7 @@ def test_the_quick_run_goes_on_where_it_was_stopped_and_ends_with_page_and_pictu
     assert len(list((tmp_path / "reproduction").glob("*.png"))) == 7
     for run in results["sparsified"]:
         if run["random"]:
-            assert run["sparse"]["kept"] < 0.1 * run["features"]
+            assert run["models"]["cooldown"]["kept"] < 0.1 * run["features"]
 
 
 @pytest.mark.slow

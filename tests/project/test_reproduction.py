@@ -7,7 +7,10 @@ import pytest
 
 from experiments import figures, page
 from experiments.claims import CLAIMS
-from experiments.findings import DIFFERS
+from experiments.findings import DIFFERS, shares_removed
+from experiments.measures import at_an_edge
+from experiments.paper_says import UCI
+from experiments.variants import ALONE, CONTROLS, EVERY_MEANS, SECTION5, WITHOUT_REST
 from helpers.effort import in_full
 from helpers.experiment_results import FULL, QUICK
 
@@ -28,7 +31,48 @@ def test_the_page_shows_every_claim_and_every_figure():
         assert f"| [{claim.about}](#" in text, claim.key
         assert f"| {claim.about} | {claim.says} |" in text, claim.key
     assert re.findall(r"reproduction/(.*)\.svg", text) == figures.names(FULL)
-    assert len(figures.names(FULL)) == 7
+    assert len(figures.names(FULL)) == 8
+
+
+def test_no_setting_that_was_chosen_is_at_an_end_of_what_was_tried():
+    results, text = committed()
+    assert at_an_edge(results) == []
+    assert "none has a learning rate or gravity at an end of what was tried" in text
+    run = results["sparsified"][0]["models"]["alone"]
+    run["tried"]["gravity"][1] = run["setting"]["gravity"]
+    assert len(at_an_edge(results)) == 1
+
+
+def test_a_control_stands_beside_every_claim_of_sparsity():
+    results, _ = committed()
+    of_sparsity = [claim for claim in CLAIMS if claim.of_sparsity]
+    assert len(of_sparsity) == 8
+    for claim in of_sparsity:
+        assert any(claim.find(results, control) for control in CONTROLS), claim.key
+    for run in results["sparsified"]:
+        assert {"soft", "hard"} <= run["models"].keys()
+        assert run["models"]["soft"]["kept"] > 0
+
+
+def test_no_model_that_was_chosen_is_empty():
+    results, _ = committed()
+    assert all(
+        one["kept"] for run in results["sparsified"] for one in run["models"].values() if one
+    )
+
+
+def bars_of(results, variants):
+    """The most that any of several variants removes of each set with random features."""
+    shares = [shares_removed(results, variant) for variant in variants]
+    return {name: max(each[name].median for each in shares if name in each) for name in UCI}
+
+
+def test_without_a_cooldown_nine_tenths_are_removed_from_seven_sets_and_with_it_from_all():
+    results, _ = committed()
+    alone, most = bars_of(results, WITHOUT_REST), bars_of(results, EVERY_MEANS)
+    assert alone["ad"] > 0.71
+    assert sum(share > 0.9 for name, share in alone.items() if name != "ad") >= 7
+    assert min(most.values()) > 0.95
 
 
 def test_links_within_the_page_lead_to_headings():
@@ -46,9 +90,14 @@ def test_tables_have_as_many_cells_in_each_row():
         assert len({line.count("|") for line in rows}) <= 1, rows[0]
 
 
+def differs(claim):
+    found = [claim.find(FULL, variant) for variant in (ALONE, SECTION5)]
+    return any(one is not None and one.verdict == DIFFERS for one in found)
+
+
 def test_where_a_claim_differs_the_page_gives_the_reason(monkeypatch):
     monkeypatch.setattr(page, "REASONS", {})
-    differing = [claim for claim in CLAIMS if claim.find(FULL).verdict == DIFFERS]
+    differing = [claim for claim in CLAIMS if differs(claim)]
     assert differing
     assert page.write(FULL).count(page.UNKNOWN) == len(differing)
     monkeypatch.setitem(page.REASONS, differing[0].key, "The moon was full.")
@@ -70,11 +119,11 @@ def test_a_quick_run_has_a_page_and_figures_of_what_there_is(tmp_path):
     assert "Numbers are those of one seed." in text
     assert "crx + 1000" not in text
     files = figures.draw(QUICK, tmp_path)
-    assert {file.stem for file in files} == {"figure-1", "figure-2", "figure-3"}
+    assert {file.stem for file in files} == {"figure-1", "figure-live", "figure-2", "figure-3"}
 
 
 def test_a_run_of_nothing_has_a_page_without_claims_and_figures(tmp_path):
-    nothing = QUICK | {"sets": [], "sparsified": [], "curves": [], "rcv1": []}
+    nothing = QUICK | {"sets": [], "sparsified": [], "curves": []}
     assert "Figure" not in page.write(nothing)
     assert figures.draw(nothing, tmp_path) == []
 

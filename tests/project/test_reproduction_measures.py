@@ -18,6 +18,7 @@ from experiments.measures import (
     lines,
     mean_best,
     mean_level,
+    raw,
     spread,
 )
 from helpers.experiment_results import FULL, QUICK, line_of, only
@@ -70,3 +71,9 @@ def test_figure_5_has_every_threshold_there_is():
     thetas = [line.threshold for line in lines(FULL, "figure-5") if line.method == "truncation"]
     assert thetas == [None, "g", 0.01, 0.1, 1.0]
     assert lines(QUICK, "figure-5") == [TRUNCATION]
+
+
+def test_raw_medians_follow_the_strengths_so_that_overfitting_shows():
+    strong, weak = ({"strength": s, "kept": k, "auc": a} for s, k, a in ((2, 5, 0.9), (1, 50, 0.8)))
+    other = [strong | {"kept": 7}, weak | {"auc": 0.7}, {"strength": 0.1, "kept": 99, "auc": 0.1}]
+    assert raw([[weak, strong], other]) == [(6, 0.9), (50, 0.75)]
