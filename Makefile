@@ -76,13 +76,13 @@ bench: .venv/developing  ## side by side with the peers, in one run of 25 minute
 bench-serve: .venv/developing  ## the server beside River + FastAPI and vw --daemon, into docs/ (needs wrk)
 	$(BIN)/python -m benchmarks.serve
 
-paper: .venv/developing  ## the paper's tables and figures from the raw data, into docs/ (DWINDLE_DATA)
+paper: .venv/developing  ## the paper's claims, tables and figures from the raw data, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments
 
 paper-quick: .venv/developing  ## the same in small, into build/paper-quick
 	$(BIN)/python -m experiments --quick --output build/paper-quick
 
-big-ads: .venv/developing  ## the paper's largest experiment, 3 billion features in 4 GB, into docs/
+big-ads: .venv/developing  ## the paper's largest experiment, twice, 3 billion features in 4 GB, into docs/
 	$(BIN)/python -m experiments.big_ads
 
 big-ads-small: .venv/developing  ## the same with a thousandth of the examples, into build/big-ads-small

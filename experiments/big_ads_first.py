@@ -49,6 +49,15 @@ METHODS = {
 }
 
 
+class Measured(NamedTuple):
+    """A model: its errors, on what is held out to choose by and on the test part, and its size."""
+
+    held: float
+    error: float
+    kept: int
+    peak_live: int
+
+
 class Log(NamedTuple):
     """The ads to learn from, to choose by and to test on: none is in two of them."""
 
@@ -57,15 +66,24 @@ class Log(NamedTuple):
     first_test: int
     n_test: int
 
-    def error(self, learner: Learner, *, test: bool) -> float:
-        """The share of wrong predictions."""
-        n_held = round(HELD * self.n)
-        which = (self.n_test, self.first_test) if test else (n_held, self.first_test - n_held)
+    def error(self, learner: Learner, n: int, first: int) -> float:
+        """The share of wrong predictions of n examples from the first of them on."""
         p, label = [], []
-        for batch in self.ads.batches(*which):
+        for batch in self.ads.batches(n, first):
+            assert batch.label is not None
             p.append(learner.predict(batch).astype(np.float32))
             label.append(batch.label)
         return 1 - accuracy(np.concatenate(p), np.concatenate(label))
+
+    def measured(self, learner: Learner) -> Measured:
+        """What is to be known of a model; the log has neither part of the test in another."""
+        n_held = round(HELD * self.n)
+        return Measured(
+            self.error(learner, n_held, self.first_test - n_held),
+            self.error(learner, self.n_test, self.first_test),
+            len(learner),
+            learner.table.peak,
+        )
 
     def learned(self, method: Method, rate: float, strength: float, live: int | None) -> Learner:
         """A learner of all of them, without the names of features, for which there is no room."""
@@ -98,31 +116,22 @@ def _chosen(
     rates = Ladder(around or method.learning_rate, FACTOR)
     strengths = Ladder(method.strength, FACTOR) if live else Ladder(listed=(0.0,))
 
-    def learned(place: Place) -> Learner:
-        return log.learned(method, rates.value(place[0]), strengths.value(place[1]), live)
+    def measured(place: Place) -> Measured:
+        learner = log.learned(method, rates.value(place[0]), strengths.value(place[1]), live)
+        return log.measured(learner)
 
-    climbed = climb(
-        (rates, strengths),
-        [(0, 0)],
-        lambda place: log.error(learned(place), test=False),
-        _least,
-        MOST,
-    )
+    climbed = climb((rates, strengths), [(0, 0)], measured, _least, MOST)
     place = climbed.picked[0]
-    learner = learned(place)
-    tried = [rates.value(end(each[0] for each in climbed.known)) for end in (min, max)]
-    return {
+    found: Measured = climbed.known[place]
+    return found._asdict() | {
         "learning_rate": rates.value(place[0]),
-        "tried": tried,
+        "tried": [rates.value(end(each[0] for each in climbed.known)) for end in (min, max)],
         "strength": strengths.value(place[1]),
         "open": len(climbed.open),
         "max_live": live,
-        "peak_live": learner.table.peak,
-        "kept": len(learner),
-        "error": log.error(learner, test=True),
     }
 
 
-def _least(known: dict[Place, float], inside: Callable[[Place], bool]) -> Iterator[Place]:
+def _least(known: dict[Place, Measured], inside: Callable[[Place], bool]) -> Iterator[Place]:
     """The least error; of equals, one that has others on both sides."""
-    yield min(known, key=lambda place: (round(known[place], DIGITS), not inside(place)))
+    yield min(known, key=lambda place: (round(known[place].held, DIGITS), not inside(place)))

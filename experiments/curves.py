@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle.algorithm.adaptive import Adaptive
-from dwindle.algorithm.shrinkage import Rounding, Subgradient, Truncation
+from dwindle.algorithm.shrinkage import (
+    LateRounding,
+    LateTruncation,
+    Rounding,
+    Subgradient,
+    Truncation,
+)
 from dwindle.algorithm.updates import Plain
 from experiments import data, peers
 from experiments.climbing import Ladder, Place, climb
@@ -85,12 +91,12 @@ def shrinkage_of(line: Line, strength: float) -> Any:
     if line.method == "soft":  # the control: one threshold at the end, see `ended`
         return Truncation()
     if line.method.startswith("rounding"):
-        order = {"order": "after"} if line.method == "rounding5" else {}
-        return Rounding(threshold=strength, truncate_every=every, **order)
+        kind = LateRounding if line.method == "rounding5" else Rounding
+        return kind(threshold=strength, truncate_every=every)
     if line.method == "subgradient":
         return Subgradient(gravity=strength, truncate_every=every)
     if line.method == "section5":
-        return Truncation(strength, truncate_every=every, order="after")
+        return LateTruncation(strength, truncate_every=every)
     threshold = strength if isinstance(line.threshold, str) else line.threshold
     return Truncation(strength, float("inf") if threshold is None else threshold, every)
 

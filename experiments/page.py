@@ -103,7 +103,11 @@ The paper says nothing about these, so there is no verdict.
 Vowpal Wabbit's update rule, learning rate and passes (1, 3 or 10, without decay) are chosen on folds of the training part, but once per data set, without a penalty, and not for each penalty strength as dwindle's are: that would take hours.
 In return, its curves have up to 22 points and dwindle's {strengths}.""",
 }
-PLURALS = {STRONGER: "hold more strongly", HOLDS: "hold", DIFFERS: "differ"}
+COUNTED = {  # one, and several
+    STRONGER: ("holds more strongly", "hold more strongly"),
+    HOLDS: ("holds", "hold"),
+    DIFFERS: ("differs", "differ"),
+}
 
 Verdicts = list[tuple[Claim, dict[Variant, Judged]]]
 
@@ -182,14 +186,17 @@ def _time(seconds: float) -> str:
 def _summary(verdicts: Verdicts) -> Text:
     yield "## Which claims hold"
     yield ""
-    yield f"The paper makes {len(CLAIMS)} claims that can be tested here."
+    yield f"The paper makes {len(CLAIMS)} claims that can be tested here. Of those that a variant has a part in:"
+    yield ""
     for variant in VARIANTS:
         words_of = Counter(each[variant].found.verdict for _, each in verdicts if variant in each)
         if words_of:
             counted = ", ".join(
-                f"{words_of[word]} {plural}" for word, plural in PLURALS.items() if words_of[word]
+                f"{words_of[word]} {forms[words_of[word] > 1]}"
+                for word, forms in COUNTED.items()
+                if words_of[word]
             )
-            yield f"- {variant.title}: of {sum(words_of.values())}, {counted}."
+            yield f"- {variant.title}: of {sum(words_of.values())} claims, {counted}."
     yield ""
     yield "[`experiments/findings.py`](../experiments/findings.py) computes the verdicts from the medians over the seeds, by [these rules](#the-rules). In brackets: in how many of the seeds the claim holds, each taken by itself. An empty cell is a claim that the variant has no part in."
     yield ""

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dwindle.algorithm.losses import Logistic, Squared
-from dwindle.algorithm.shrinkage import Truncation
+from dwindle.algorithm.shrinkage import LateTruncation, Truncation
 from dwindle.runs.build import make_learner
 from dwindle.runs.metrics import accuracy, auc
 from dwindle.runs.settings import RunSettings
@@ -98,7 +98,7 @@ class Searching:
     def how(self, order: str, place: Place) -> How:
         """The run of a place."""
         gravity = self.gravities.value(place[2]) if len(place) > 2 else 0.0
-        shrinkage = Truncation(gravity, order="after") if order == SECTION5 else Truncation(gravity)
+        shrinkage = LateTruncation(gravity) if order == SECTION5 else Truncation(gravity)
         return How(shrinkage, self.rates.value(place[0]), DECAYS.value(place[1]))
 
     def dense(self, margins: tuple[float, ...]) -> float:

@@ -159,13 +159,13 @@ def test_the_quick_run_goes_on_where_it_was_stopped_and_ends_with_page_and_pictu
     assert len(before) > 4
 
     out, said = experiments(tmp_path).communicate()
-    assert "14 pictures" in out, said
+    assert "16 pictures" in out, said
     assert not any(json.loads(line)[0] in said for line in before[1:])
     assert not journal.exists()
     results = json.loads((tmp_path / "results.json").read_text())
     assert {row["set"] for row in results["sets"]} == set(QUICK.sets)
     assert "This is a quick run" in (tmp_path / "reproduction.md").read_text()
-    assert len(list((tmp_path / "reproduction").glob("*.png"))) == 7
+    assert len(list((tmp_path / "reproduction").glob("*.png"))) == 8
     for run in results["sparsified"]:
         if run["random"]:
             assert run["models"]["cooldown"]["kept"] < 0.1 * run["features"]
