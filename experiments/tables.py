@@ -135,10 +135,19 @@ def _bars(results: Results) -> Iterable[Text]:
         short = {name: each for name, each in best.items() if name not in enough}
         text = f"The best {title} removes more than {100 * bar:.0f} % on {len(enough)} of {len(best)} sets"
         listed = "; ".join(
-            f"{name} {100 * share:.1f} % ({variant.title})"
+            f"{name} {100 * share:.1f} % ({variant.title}{_mistakes(results, name)})"
             for name, (share, variant) in short.items()
         )
         yield [f"{text}; short of it: {listed}." if short else f"{text}."]
+
+
+def _mistakes(results: Results, name: str) -> str:
+    """How many examples the dense model mistakes, which is what keeps features alive."""
+    runs = sparsified(results, name, 1000)
+    right = spread(one["test"] for one in models(runs, "dense"))
+    if right is None or runs[0]["metric"] != "accuracy":
+        return ""
+    return f"; the dense model mistakes {100 * (1 - right.median):.1f} % of the test examples"
 
 
 def _score(runs: Sequence[Any], model: str, of: str) -> str:

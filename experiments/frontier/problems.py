@@ -42,13 +42,13 @@ ADS = Problem(
     passes=(1,),
     shares=(0.15,),
     peak=0.15,
-    rows=(30_000, 15_000),
+    rows=(20_000, 20_000),
     but=("tg-pass", "rda-budget", "vw-l1", *REFITTING),
-    most=45,
+    most=40,
 )
 A9A = Problem("a9a", shares=(0.5,), but=("ftrl-budget", *SLOW), most=80)
 UCI = tuple(Problem(name, seeds=(0, 1, 2), but=SLOW, most=80) for name in ("krvskp", "spambase"))
-FULL = (RCV1, ADS, A9A, *UCI)
+FULL = (RCV1, A9A, *UCI, ADS)
 QUICK = (
     Problem("wdbc", seeds=(0, 1), passes=(3,), most=12),
     ADS._replace(rows=(2000, 500), most=9),
