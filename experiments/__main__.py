@@ -5,6 +5,7 @@ Stopped and started again, it goes on from what is finished.
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import signal
@@ -128,7 +129,7 @@ def _gathered(plan: Plan, todo: list[Unit], journal: Journal) -> dict[str, Any]:
             "folds": list(plan.folds),
             "curve_folds": plan.curve_folds,
             "strengths": plan.strengths,
-            "most": MOST,
+            "most": {str(passes): most for passes, most in MOST.items() if most < math.inf},
             "passes": list(PASSES),
             "pass_decay": list(DECAYS.listed),
             "seconds": sum(journal[unit.name]["seconds"] for unit in todo),

@@ -23,7 +23,7 @@ from dwindle.runs.metrics import accuracy
 from experiments.climbing import Ladder, Place, climb
 
 SHARE = 16  # of the features seen for each that may live
-HELD = 0.1  # examples to choose by, for each to learn from
+HELD = 20_000  # examples to choose by
 MOST = 12  # settings of each
 FACTOR = 2.0  # from one rate or gravity to the next
 DIGITS = 3  # of an error that count
@@ -77,9 +77,8 @@ class Log(NamedTuple):
 
     def measured(self, learner: Learner) -> Measured:
         """What is to be known of a model; the log has neither part of the test in another."""
-        n_held = round(HELD * self.n)
         return Measured(
-            self.error(learner, n_held, self.first_test - n_held),
+            self.error(learner, HELD, self.first_test - HELD),
             self.error(learner, self.n_test, self.first_test),
             len(learner),
             learner.table.peak,

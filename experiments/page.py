@@ -161,7 +161,7 @@ def _beginning(about: dict[str, Any]) -> Text:
         "- learning rates: steps of a factor of 4, from 1 / mean |x|^2;",
         "- gravities: steps of a factor of 2, from the one at which all weights stay zero;",
         f"- the decay of the rate by each pass: {decays};",
-        f"- passes: {passes}, as many as stay within {about['most']:,} examples.",
+        f"- passes: {passes}; {_most(about['most'])}.",
         "",
         f"Versions: {versions}.",
         "",
@@ -169,6 +169,11 @@ def _beginning(about: dict[str, Any]) -> Text:
         if seeds > 1
         else "Numbers are those of one seed.",
     ]
+
+
+def _most(most: dict[str, int]) -> str:
+    """Of how many examples so many passes may be."""
+    return ", ".join(f"{passes} where that is at most {n:,} examples" for passes, n in most.items())
 
 
 def _seeds(n: int) -> str:

@@ -126,7 +126,7 @@ class Searching:
         models = (SECTION5,) if order == SECTION5 else (ALONE, COOLDOWN)
         start = self._best(self.known[DENSE]).place[0]
         rates = range(start, max(start, 0) + REACH)
-        starts = list(product(rates, (1,), (-8, -6, -4, -2)))
+        starts = list(product(rates, (1, 2), (-7, -5, -3, -1)))
 
         def picks(known: Known, inside: Callable[[Place], bool]) -> Iterator[Place]:
             for margin, model in product(margins, models):

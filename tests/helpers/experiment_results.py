@@ -73,7 +73,7 @@ def synthetic(sets=UCI, seeds=5, lines_of=tuple(CURVES)):
             "folds": [5, 4],
             "curve_folds": 2,
             "strengths": 8,
-            "most": 65_000,
+            "most": {"10": 65_000},
             "pass_decay": [0.5, 0.9],
             "passes": [1, 10],
             "versions": versions,
