@@ -16,19 +16,12 @@ from typing import Any
 import dwindle
 from dwindle.runs.journal import Journal
 from experiments.frontier import figures, page
-from experiments.frontier.measures import REFERENCES, reference
 from experiments.frontier.problems import FULL, QUICK, Problem, rows
-from experiments.frontier.searching import Target, searched
-from experiments.frontier.ways import NAMES
+from experiments.frontier.ways import NAMES, measured
 from experiments.storing import DOCS, data_is_here, save
 
 HERE = Path(__file__).parent
-MEASURING = (
-    "problems",
-    "searching",
-    "ways",
-    "wabbit",
-)  # the modules here that make results, not pages
+MEASURING = ("problems", "ways", "wabbit")  # the modules here that make results, not pages
 
 
 def main() -> None:
@@ -57,56 +50,45 @@ def run(problems: tuple[Problem, ...], path: Path) -> dict[str, Any]:
     """Make what is not finished yet; returns all results."""
     about = {"problems": repr(problems), "code": _digest(), "data": os.environ.get("DWINDLE_DATA")}
     journal = Journal(path, about)
-    made: list[dict[str, Any]] = []
-    for problem in problems:
-        target = None
-        for way in _in_order(problem):
-            name = f"{problem.name} {way}"
-            if name not in journal:
-                journal.add(name, _measured(problem, way, target))
-                known = journal[name]
-                print(f"{known['seconds']:7.1f} s  {name}  {len(known['points'])} settings,"
-                      f" {len(known['open'])} open", flush=True)  # fmt: skip
-            made.append({"problem": problem.name, "way": way} | journal[name])
-            if way == REFERENCES[-1]:
-                beside = reference({"runs": made}, problem.name)
-                target = Target(beside.floor, beside.weights)
+    units = [
+        (problem, seed, way)
+        for problem in problems
+        for seed in problem.seeds
+        for way in NAMES
+        if way not in problem.but
+    ]
+    for problem, seed, way in units:
+        name = f"{problem.name} {seed} {way}"
+        if name not in journal:
+            begin = time.monotonic()
+            made = list(measured(problem, seed, way))
+            seconds = round(time.monotonic() - begin, 1)
+            known = rows(problem, seed)
+            result = {
+                "train": known.train.n_examples,
+                "test": known.test.n_examples,
+                "distinct": known.distinct,
+                "seconds": seconds,
+                "points": made,
+            }
+            journal.add(name, result)
+            print(f"{seconds:7.1f} s  {name}", flush=True)
     return {
-        "seconds": sum(run["seconds"] for run in made),
+        "seconds": sum(journal[name]["seconds"] for name in journal),
         "cores": os.cpu_count(),
         "problems": [problem._asdict() for problem in problems],
-        "runs": made,
-    }
-
-
-def _in_order(problem: Problem) -> list[str]:
-    """All ways, those first that the others are measured by."""
-    return [*REFERENCES, *(way for way in NAMES if way not in {*REFERENCES, *problem.but})]
-
-
-def _measured(problem: Problem, way: str, target: Target | None) -> dict[str, Any]:
-    begin = time.monotonic()
-    made = searched(problem, way, target)
-    known = rows(problem, problem.seeds[0])
-    assert known.test.label is not None
-    return made | {
-        "train": known.train.n_examples,
-        "test": known.test.n_examples,
-        "positive": int((known.test.label > 0).sum()),
-        "distinct": known.distinct,
-        "length": round(known.length, 2),
-        "seconds": round(time.monotonic() - begin, 1),
+        "runs": [
+            {"problem": problem.name, "seed": seed, "way": way}
+            | journal[f"{problem.name} {seed} {way}"]
+            for problem, seed, way in units
+        ],
     }
 
 
 def _digest() -> str:
     """Of all the code that results depend on."""
     source = Path(dwindle.__file__).parent
-    files = [
-        HERE.parent / "climbing.py",
-        *(HERE / f"{name}.py" for name in MEASURING),
-        *source.rglob("*.py"),
-    ]
+    files = [*(HERE / f"{name}.py" for name in MEASURING), *source.rglob("*.py")]
     return sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 

@@ -7,28 +7,26 @@ import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from experiments.figures import BLACK, BLUE, GREEN, GREY, LOOK, ORANGE, PURPLE, SKY, VERMILION
+from experiments.figures import BLACK, BLUE, GREEN, LOOK, ORANGE, PURPLE, SKY, VERMILION
 from experiments.frontier.measures import Results, frontier, models
 from experiments.frontier.ways import NAMES
 
 STYLES: dict[str, tuple[str, str, Any]] = {
     "tg-rest": (BLUE, "o", "-"),
-    "plain-rest": (SKY, "h", "-"),
+    "tg-budget": (SKY, "P", "-"),
+    "plain-rest": (BLUE, ".", ":"),
     "ftrl": (BLACK, "s", "--"),
-    "rda": (GREEN, "D", "--"),
-    "auto": (PURPLE, "*", "none"),
-    "tg-budget": (BLUE, "P", ":"),
-    "plain-budget": (SKY, "p", ":"),
     "ftrl-budget": (VERMILION, "^", "-"),
-    "rda-budget": (GREEN, "v", ":"),
+    "rda": (GREEN, "D", "--"),
+    "rda-budget": (GREEN, "v", "-"),
     "vw-ftrl": (ORANGE, "X", "--"),
     "vw-l1": (ORANGE, "x", ":"),
-    "sgd": (GREY, "d", ":"),
+    "sgd": (PURPLE, "*", ":"),
 }
 AXES = {"weights": "weights shipped", "live": "features live at the peak"}
-DEPTH = 0.03  # of AUC below the best that is shown; an arrow points to what is lower
+DEPTH = 0.02  # of AUC below the best that is shown
 COLUMNS = 3
 
 
@@ -60,7 +58,7 @@ def _picture(results: Results, what: str) -> Figure:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(str(label), handle)
     figure.legend(
-        list(found.values()), list(found), loc="outside upper center", ncols=3, frameon=False
+        list(found.values()), list(found), loc="outside upper center", ncols=4, frameon=False
     )
     return figure
 
@@ -68,33 +66,17 @@ def _picture(results: Results, what: str) -> Figure:
 def _panel(axes: Axes, results: Results, name: str, what: str) -> None:
     lines = {way: frontier(models(results, name, way), what) for way in STYLES}
     best = max(auc for line in lines.values() for _, auc in line)
-    floor = best - DEPTH
     for way, (colour, marker, dashes) in STYLES.items():
-        line = [(n, auc) for n, auc in lines[way] if auc > floor]
-        size = 11 if way == "auto" else 4.5
+        line = [(n, auc) for n, auc in lines[way] if auc > best - DEPTH]
         if line:
             axes.plot(
                 *zip(*line, strict=True), color=colour, linestyle=dashes, linewidth=1.3,
-                marker=marker, markersize=size, label=NAMES[way],
+                marker=marker, markersize=4.5, label=NAMES[way],
             )  # fmt: skip
-        elif lines[way]:
-            n = lines[way][-1][0]
-            axes.plot(n, floor, marker=7, color=colour, markersize=8, clip_on=False)
-            axes.plot([], [], color=colour, linestyle=dashes, marker=marker, markersize=size,
-                      label=NAMES[way])  # fmt: skip
     axes.set_xscale("log")
-    axes.set_ylim(floor, best + 0.05 * DEPTH)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=8))
-    axes.xaxis.set_major_formatter(FuncFormatter(_short))
+    axes.set_ylim(best - DEPTH, best + 0.05 * DEPTH)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.grid(alpha=0.3)
     axes.set_title(name)
-
-
-def _short(n: float, _: object) -> str:
-    """Such as 300, 10k, 3M."""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if n >= size:
-            return f"{n / size:g}{letter}"
-    return f"{n:g}"

@@ -5,12 +5,12 @@ nothing about new data. With several seeds, a setting's model is the mean of its
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from experiments.frontier.searching import WITHIN
-
+WITHIN = 0.0005  # of FTRL's best AUC
 REFERENCES = ("ftrl", "vw-ftrl")
 CHANCE = 0.5  # the AUC of a model without features
 
@@ -24,7 +24,6 @@ class Model(NamedTuple):
     weights: float
     live: float
     setting: Any
-    aucs: tuple[float, float] = (0.0, 0.0)  # the least and the most of the seeds
 
 
 class Reference(NamedTuple):
@@ -48,11 +47,14 @@ class Row(NamedTuple):
 
 def models(results: Results, name: str, way: str) -> list[Model]:
     """One for each setting of a way on a problem."""
+    found = defaultdict(list)
+    for run in results["runs"]:
+        if (run["problem"], run["way"]) == (name, way):
+            for setting, point in run["points"]:
+                found[tuple(setting)].append(point)
     return [
-        Model(fmean(auc), fmean(weights), fmean(live), tuple(setting), (min(auc), max(auc)))
-        for run in results["runs"]
-        if (run["problem"], run["way"]) == (name, way)
-        for setting, points in run["points"]
+        Model(fmean(auc), fmean(weights), fmean(live), setting)
+        for setting, points in found.items()
         for auc, weights, live, _ in [zip(*points, strict=True)]
     ]
 
@@ -98,13 +100,3 @@ def frontier(known: Sequence[Model], what: str) -> list[tuple[float, float]]:
         if n > 0 and (not found or model.auc > found[-1][1]):
             found.append((n, model.auc))
     return found
-
-
-def standard_error(results: Results, name: str) -> float:
-    """Of the best AUC on the test part, as Hanley and McNeil (1982) estimate it."""
-    run = next(run for run in results["runs"] if run["problem"] == name)
-    best = max(model.auc for way in ways(results, name) for model in models(results, name, way))
-    n, m = run["positive"], run["test"] - run["positive"]
-    one, two = best / (2 - best), 2 * best**2 / (1 + best)
-    variance = best * (1 - best) + (n - 1) * (one - best**2) + (m - 1) * (two - best**2)
-    return math.sqrt(variance / (n * m))
