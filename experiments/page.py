@@ -32,7 +32,7 @@ LATEST = """\
 With θ = ∞ and K = 10, the features of the last ten examples are still alive at the end, a few dozen of them, so that few of these models are good *and* have few features.
 Rounding removes small weights, sub-gradient is rounded at the end, and Lasso has no last example. With a cooldown, truncated gradient does as well as they do."""
 LATE_K = """\
-With section 5's formula a visit less than K steps after a feature's time stamp pulls nothing, so at any moment many features are unpulled and a larger K leaves more. The paper's numbers fall as K grows: they speak for pulls at every K-th step of the stream, as in Algorithm 1."""
+With section 5's formula a visit less than K steps after a feature's time stamp pulls nothing, so at any moment many features are unpulled and a larger K leaves more, while the paper's numbers fall as K grows. Those of Algorithm 1 scatter widely between seeds: from one gravity to the next the number of features changes by factors, so the fewest at a given AUC depend on which gravities are tried."""
 REASONS: dict[str, str] = {
     "removed-random": LATELY,
     "removed-ad-random": LATELY,
@@ -40,8 +40,6 @@ REASONS: dict[str, str] = {
     "removed-ad": LATELY,
     "removed-rcv1": LATELY,
     "spambase-k": LATE_K,
-    "rounding-ad": """\
-The number of features falls steeply from K = 1, but it changes by factors from one threshold to the next, so the fewest features at a given AUC depend on which thresholds are tried.""",
     "rounding-k": """\
 Both gain much. Which gains more depends on how bad it is at K = 1: truncated gradient keeps the features of the last examples there, rounding removes small weights.""",
     "theta-g": """\
@@ -222,10 +220,14 @@ def _edges(results: Results) -> Text:
     """Say whether any setting chosen is at an end of what was tried."""
     found = at_an_edge(results)
     if not found:
-        n = sum(1 for run in results["sparsified"] for one in run["models"].values() if one)
-        n += sum(len(curve["points"]) for curve in results["curves"])
+        n = sum(
+            "tried" in (one or {})
+            for run in results["sparsified"]
+            for one in run["models"].values()
+        )
+        n += sum("tried" in point for curve in results["curves"] for point in curve["points"])
         return [
-            f"Of {n:,} models, none has a learning rate or gravity at an end of what was tried."
+            f"Of {n:,} models whose settings were searched like this, none has a learning rate or gravity at an end of what was tried."
         ]
     return ["At an end of what was tried:", "", *(f"- {one}" for one in found)]
 
