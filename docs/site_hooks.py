@@ -18,7 +18,7 @@ FETCHED = re.compile(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="https?://[^
 API_MARK = "<!-- public names -->"
 API_SECTIONS = {  # heading of the API reference: the modules whose public names it lists
     "Learner": ("engine",),
-    "Commands as functions": ("runs", "model.merge", "analysis.report"),
+    "Commands as functions": ("runs", "distributed", "model.merge", "analysis.report"),
     "Data": ("data", "features"),
     "Models": ("model",),
     "Estimators": ("estimators",),

@@ -110,7 +110,7 @@ def test_checkpoints_and_models_of_such_keys_are_read_into_tables_that_do_not_cr
     learner.learn(batch(shuffled(MADE), 4))
     again = make.from_state(learner.state())
     model = Model.of(learner)
-    for cells, mixer in ((again.table.cells, again.table.mixer), model._cells):
+    for cells, mixer in ((again.table.cells, again.table.mixer), model._fixed._table):
         assert mixer != GOLDEN
         assert distances(cells, mixer).mean() <= int(MOST_PROBES)
     np.testing.assert_array_equal(again.predict(batch(MADE, 1)), learner.predict(batch(MADE, 1)))

@@ -20,6 +20,7 @@ from benchmarks.results import Figure, Found, Row, about, as_json
 from benchmarks.side_by_side import Plan, Spread, interleaved, ratio
 from benchmarks.split import split
 from benchmarks.tools import bits_for, dwindle, vw
+from dwindle.data.formats.block import joined
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
 from helpers import reference_parsers
@@ -287,8 +288,7 @@ def counted_by_vw(path, *words):
 
 
 def batch_of(path, **options):
-    [parsed] = read([str(path)], ReadOptions(**options))
-    return parsed.batch
+    return joined(list(read([str(path)], ReadOptions(**options)))).batch
 
 
 @pytest.mark.slow

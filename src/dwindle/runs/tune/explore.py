@@ -29,22 +29,24 @@ def explore(
     examples: int,
     measure: Callable[[Iterable[Setting]], list[Score]],
     choose: Choose,
+    settle: Callable[[Found], bool],
 ) -> list[End]:
     """Measure what is asked for, and beyond it where it was left open and the best is at an end.
 
-    ``grid`` is ``asked`` with the open lists begun. ``measure`` returns all scores so far. Returns
+    ``grid`` is ``asked`` with the open lists begun. ``measure`` returns all scores so far;
+    ``settle`` measures more closely what a choice depends on, and returns whether it did. Returns
     the ends at which the chosen setting still is, and beyond which there is more to try: of the
     open lists, and of gravities that were given if all are too strong.
     """
     is_open = {name for name in OPEN if getattr(asked, name) is None}
     dense = grid._replace(gravity=(0.0,))
     if is_open - {"gravity"}:
-        dense, scores = _grown(dense, is_open - {"gravity"}, examples, measure, choose)
+        dense, scores = _grown(*(dense, is_open - {"gravity"}, examples, measure, choose, settle))
         best = choose(scores).dense.setting
         grid = grid._replace(passes=dense.passes, pass_decay=dense.pass_decay)
         if "learning_rate" in is_open:
             grid = grid._replace(learning_rate=_near(dense, best))
-    grid, scores = _grown(grid, is_open - {"passes"}, examples, measure, choose)
+    grid, scores = _grown(grid, is_open - {"passes"}, examples, measure, choose, settle)
     found = choose(scores)
     return [
         end
@@ -60,15 +62,21 @@ def _grown(
     examples: int,
     measure: Callable[[Iterable[Setting]], list[Score]],
     choose: Choose,
+    settle: Callable[[Found], bool],
 ) -> tuple[Grid, list[Score]]:
     """Measure a grid, and let the lists of these names grow until the best is inside them."""
     scores = measure(grid.settings())
-    for _ in range(MOST_GROWTH):
+    growth = 0
+    while growth < MOST_GROWTH:
         found, grown = choose(scores), grid
         for end in _ends(grid, names, found):
             grown = grown.grown(*end, examples=examples)
         if grown == grid:
-            break
+            if not settle(found):
+                break
+            scores = measure(())
+            continue
+        growth += 1
         scores = measure(_near_best(grid, grown, _best(grid, found).setting))
         grid = grown
     return grid, scores

@@ -81,7 +81,8 @@ class Measuring:
     def measure(self, settings: Iterable[Setting]) -> list[Score]:
         """Measure those of the settings that were not measured yet; returns all scores."""
         runs = self._runs(setting for setting in settings if setting not in self._found)
-        self._make(runs)
+        if runs:
+            self._make(runs)
         for setting in itertools.chain.from_iterable(runs.values()):  # whatever was ready first
             self._found[setting] = self._found.pop(setting)
         return self.scores

@@ -86,6 +86,10 @@ class Search:
 
         made = self._measured, folds, jobs, journal, observer, scored
         measuring = Measuring(*made, to_choose=True)
+
+        def settle(found: Found) -> bool:
+            return any(measuring.measure_alone(each.setting) for each in self._in_doubt(found))
+
         ends = {}
         for update in self.grid.update:
             asked = self.grid._replace(update=(update,))
@@ -96,9 +100,9 @@ class Search:
                 ]
 
             begun = completed(asked, examples, self.loss, self.fixed, self.classes)
-            ends[update] = explore(asked, begun, folds.n_examples, measure, self.choose)
+            ends[update] = explore(asked, begun, folds.n_examples, measure, self.choose, settle)
         found = self.choose(measuring.scores)
-        while any(measuring.measure_alone(each.setting) for each in self._in_doubt(found)):
+        while settle(found):
             found = self.choose(measuring.scores)
         chosen = found.chosen.setting
         told = [_at_end(end, getattr(chosen, end.name)) for end in ends[chosen.update]]
