@@ -157,11 +157,12 @@ def _marks(
                 x, middle, marker, color=colour, markerfacecolor=face, markersize=6,
                 label=variant.title if place == 0 else None, clip_on=False,
             )  # fmt: skip
-            if value.least < low:
-                axes.annotate(
-                    "", (x, low), (0, 12), textcoords="offset points",
-                    arrowprops={"arrowstyle": "->", "color": colour},
-                )  # fmt: skip
+            for beyond, end, tail in ((value.least < low, low, 12), (value.most > high, high, -12)):
+                if beyond:
+                    axes.annotate(
+                        "", (x, end), (0, tail), textcoords="offset points",
+                        arrowprops={"arrowstyle": "->", "color": colour},
+                    )  # fmt: skip
             if empty(runs, variant.model):
                 axes.annotate(
                     "empty", (x, middle), (0, 6), textcoords="offset points", fontsize=7,
