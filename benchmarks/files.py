@@ -137,9 +137,10 @@ def _raced(case: Case, plan: Plan) -> tuple[list[Row], list[Figure]]:
     starts = {name: found[f"{name}{TEN}"] for name in whole}
     more: dict[str, dict[str, Any]] = {FIT: {"b": bits_for(case.text.features)}}
     more |= _quality(case, plan) if case.predicts else {}
+    folders = {each.parent: None for each in (text, *(case.what or ())) if isinstance(each, Path)}
     rows = [
         row(case.name, name, runs[name], starts[name], **more.get(name, {}))._replace(
-            command=spoken(command, plan.out / "whole", text.parent),
+            command=spoken(command, plan.out / "whole", *folders),
             split=split(command, plan.out) if name in SPLIT else {},
         )
         for name, command in whole.items()
