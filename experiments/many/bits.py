@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
-import psutil  # type: ignore[import-untyped]
+import psutil  # type: ignore[import-untyped]  # it has no types
 import pyarrow as pa
 
 import distributed
@@ -44,7 +44,7 @@ class Saboteur(distributed.WorkerPlugin):
     def __init__(self, tasks: tuple[str, ...], number: int, folder: Path) -> None:
         self.tasks, self.number, self.folder = tasks, number, str(folder)
 
-    def transition(self, key: Any, start: Any, finish: str, **_: Any) -> None:  # noqa: ARG002
+    def transition(self, key: Any, start: Any, finish: str, **_: Any) -> None:  # noqa: ARG002  (Dask's)
         """Look at what the worker is about to do."""
         for task in self.tasks:
             marker = Path(self.folder) / f"sent-{task}"
@@ -109,7 +109,8 @@ class Killer(threading.Thread):
     def __init__(self, most: int, seed: int) -> None:
         super().__init__(daemon=True)
         self.most, self.killed = most, 0
-        self.random, self.over = random.Random(seed), threading.Event()  # noqa: S311
+        self.over = threading.Event()
+        self.random = random.Random(seed)  # noqa: S311  (nothing is secret)
 
     def run(self) -> None:
         """Kill, until it is over."""
@@ -172,7 +173,7 @@ def scheduler_killed(lines: Path, folder: Path) -> tuple[str, str]:
         port = free.getsockname()[1]
     address = f"127.0.0.1:{port}"
     dask_ = [sys.executable, "-m", "dask"]
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    silent: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
     def start() -> list[subprocess.Popen[bytes]]:
         scheduler = [
@@ -194,7 +195,7 @@ def scheduler_killed(lines: Path, folder: Path) -> tuple[str, str]:
             "1",
             "--no-dashboard",
         ]
-        return [subprocess.Popen(args, **silent) for args in (scheduler, worker)]  # type: ignore[call-overload]
+        return [subprocess.Popen(args, **silent) for args in (scheduler, worker)]
 
     running = start()
     try:
@@ -210,7 +211,7 @@ def scheduler_killed(lines: Path, folder: Path) -> tuple[str, str]:
             each.wait()
         running = start()
         time.sleep(8)
-        subprocess.run(_command(lines, folder, f"dask://{address}"), check=True, **silent)  # type: ignore[call-overload]
+        subprocess.run(_command(lines, folder, f"dask://{address}"), check=True, **silent)
     finally:
         for each in running:
             each.kill()
@@ -228,7 +229,8 @@ class Unreliable(ThreadPoolExecutor):
 
     def __init__(self, workers: int, delay: float, deaths: float, seed: int = 0) -> None:
         super().__init__(workers)
-        self.random, self.delay, self.deaths = random.Random(seed), delay, deaths  # noqa: S311
+        self.delay, self.deaths = delay, deaths
+        self.random = random.Random(seed)  # noqa: S311  (nothing is secret)
         self.counts = {"tasks": 0, "deaths": 0, "twice": 0}
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache, reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,12 @@ def rows(name: str) -> tuple[Batch, Batch]:
         "rcv1": (data.RCV1_TRAIN, data.RCV1_TEST),
         "a9a": ("a9a/adult.trn.bz2", "a9a/adult.tst.bz2"),
     }
-    found = [data.find(file) for file in files[name]]
-    return tuple(_whole(one.batch for one in read([str(path)])) for path in found)  # type: ignore[return-value]
+    train, test = (data.find(file) for file in files[name])
+    return _read(train), _read(test)
+
+
+def _read(path: Path | None) -> Batch:
+    return _whole(one.batch for one in read([str(path)]))
 
 
 def _whole(batches: Iterator[Batch]) -> Batch:

@@ -286,7 +286,7 @@ def test_words_are_read_as_vw_reads_them():
 
 
 def test_the_page_is_written_from_the_same_table():
-    import runpy  # noqa: PLC0415
+    import runpy  # noqa: PLC0415  (only here)
 
     write = runpy.run_path(str(ROOT / "docs" / "write_from_vw.py"))
     page = (ROOT / "docs" / "from-vowpal-wabbit.md").read_text()

@@ -202,7 +202,7 @@ def test_a_regressor_refuses_what_is_no_number_of_the_loss():
 def test_the_server_answers_by_the_same_boundary(tmp_path):
     pytest.importorskip("starlette")
     from dwindle.data.labels import Labels  # noqa: PLC0415  (with what the server needs)
-    from dwindle.serving.scoring import Answers  # noqa: PLC0415
+    from dwindle.serving.scoring import Answers  # noqa: PLC0415  (an extra)
 
     model, _ = trained(tmp_path, Y)
     answers = Answers(model.loss, Labels.in_metadata(model.metadata))

@@ -202,7 +202,7 @@ def _whole(path: str) -> Piece:
         return Piece(path, 0, size, size, remote.version(path))
     found = os.stat(path)  # noqa: PTH116  (there may be many)
     when = f"{found.st_mtime:.6f}"
-    return Piece(os.path.abspath(path), 0, found.st_size, found.st_size, when)  # noqa: PTH100
+    return Piece(os.path.abspath(path), 0, found.st_size, found.st_size, when)  # noqa: PTH100  (links stay)
 
 
 def _can_be_cut(piece: Piece, options: ReadOptions) -> bool:

@@ -357,11 +357,11 @@ def judge_shard(run: str, k: int) -> Outcome:
         return figures(load_part(out, progress_of(learner)))
     everything = _root(run, plan, "1", progress_of(learner))
     own = load_part(part_file(run, "1", 0, k), progress_of(learner))
-    members = [
+    members: list[Any] = [  # of several gravities
         mix(each, without(total, mine), len(plan.shards))
         for each, total, mine in zip(members_of(learner), everything.told, own.told, strict=True)
     ]
-    scores = [LaneScores(each.loss, each.n_lanes, whole=True) for each in members]  # type: ignore[attr-defined]
+    scores = [LaneScores(each.loss, each.n_lanes, whole=True) for each in members]
     n = max(own.progress.examples // JUDGED_SHARE, JUDGED_LEAST)
     labels, progress = plan.known_labels(), progress_of(learner)
     for parsed in _examples(plan, 1, k):

@@ -276,4 +276,4 @@ def _check(settings: TrainSettings, shards: int | None) -> None:
 def _folder(run: str) -> str:
     """Return the folder of a run as all processes of a machine can name it."""
     run = run.rstrip("/")
-    return run if is_remote(run) else os.path.abspath(run)  # noqa: PTH100
+    return run if is_remote(run) else os.path.abspath(run)  # noqa: PTH100  (links stay)

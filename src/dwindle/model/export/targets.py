@@ -104,7 +104,7 @@ def export(
     reads. Of a path it is the chosen lane or, with ``keep``, the best one of so many features.
     """
     from dwindle.model.export.linear import linear_of  # noqa: PLC0415  (see above)
-    from dwindle.model.loading import opened  # noqa: PLC0415
+    from dwindle.model.loading import opened  # noqa: PLC0415  (only some need it)
 
     target = target_for(path, to)
     if isinstance(model, str | os.PathLike):
