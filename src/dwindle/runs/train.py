@@ -62,21 +62,7 @@ def train(
     start_from: str | os.PathLike[str] | None = None,
     given: Collection[str] | None = None,
 ) -> Summary:
-    """Learn from the data and write the model file; returns a summary of the run.
-
-    Every figure is measured before learning; from the second pass on, though, of examples that
-    were learned from before, so only the first pass says how good the model is.
-    With a holdout, the run ends when its loss has not improved for ``patience`` passes in a row,
-    and the model is that of the best pass.
-
-    When the observer says so, a checkpoint is written beside the model and `Stopped` raised. With
-    ``resume`` such a run goes on, and its model is the same to the bit as if it had never stopped.
-    Its settings must be the same; those that are not among the names ``given`` are taken from the
-    checkpoint.
-
-    ``start_from`` is a model to go on from, which may be the file to write: settings that are not
-    given are the model's. If it was written with ``save_state``, it goes on exactly.
-    """
+    """Learn from the data on this machine, as `dwindle.train` does, which says what is what."""
     settings = settings or TrainSettings()
     observer = observer or Observer()
     target = place_of(model_path)
