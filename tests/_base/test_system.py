@@ -94,7 +94,7 @@ def test_a_learner_works_without_what_only_linux_and_usual_pythons_have(usual, t
 
 def test_the_objects_of_this_python_are_the_usual_ones(monkeypatch):
     assert system.has_known_object_layout()
-    monkeypatch.setattr(system.sysconfig, "get_config_var", lambda _name: 1)
+    monkeypatch.setattr(sys, "abiflags", "t")
     assert not system.has_known_object_layout()
 
 

@@ -67,7 +67,7 @@ def _asked(url: str, *, begin: int = 0, method: str = "GET") -> HTTPResponse:
         word = b64encode(unquote_to_bytes(user)).decode()
         request.add_unredirected_header("Authorization", f"Basic {word}")
     try:
-        answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310
+        answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310  (the same)
     except HTTPError as error:
         code, told = error.code, f"{error.code} {error.reason}"
         error.close()

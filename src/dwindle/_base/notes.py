@@ -6,7 +6,7 @@ import warnings
 
 PACKAGE = __name__.partition(".")[0]
 KINDS = {"categorical": "category", "numeric": "number"}  # options that have another name in Python
-OPTION = re.compile(r"--(categorical|numeric|text|date|drop) ([^\s,:;)]+)")
+OPTION = r"--(categorical|numeric|text|date|drop) ([^\s,:;)]+)"
 
 
 def warn(text: str) -> None:
@@ -23,7 +23,7 @@ def in_python(text: str) -> str:
     >>> in_python("taken as text (--categorical body for one feature a cell)")
     "taken as text (columns={'body': 'category'} for one feature a cell)"
     """
-    return OPTION.sub(lambda m: f"columns={{{m[2]!r}: {KINDS.get(m[1], m[1])!r}}}", text)
+    return re.sub(OPTION, lambda m: f"columns={{{m[2]!r}: {KINDS.get(m[1], m[1])!r}}}", text)
 
 
 def _is_inside(module: str) -> bool:

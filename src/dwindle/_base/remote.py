@@ -225,7 +225,7 @@ def local(path: str | os.PathLike[str]) -> Iterator[str]:
         finally:
             copy.close()
             with suppress(OSError):
-                os.unlink(copy.name)  # noqa: PTH108
+                os.unlink(copy.name)  # noqa: PTH108  (pathlib is not imported at start)
 
 
 def size(url: str) -> int | None:

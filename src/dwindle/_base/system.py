@@ -4,7 +4,6 @@ import mmap
 import os
 import stat
 import sys
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -143,5 +142,5 @@ def has_known_object_layout() -> bool:
         sys.implementation.name == "cpython"
         and sys.maxsize == 2**63 - 1
         and object.__basicsize__ == 16
-        and not sysconfig.get_config_var("Py_GIL_DISABLED")
+        and "t" not in getattr(sys, "abiflags", "")  # of a build without that lock
     )

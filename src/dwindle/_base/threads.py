@@ -53,6 +53,7 @@ class Worker:
         """Drop the tasks that have not begun and end the thread."""
         for task in self._waiting:
             task.cancel()
+        self._waiting.clear()  # so that nobody waits for them, nor a process that is forked
         self._thread.shutdown()
 
 
@@ -146,6 +147,15 @@ def unordered_map(
                     yield pending.pop(future), future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def side_by_side(*tasks: Callable[[], Any]) -> list[Any]:
+    """Run the first task here and the others in threads of their own; return what they return."""
+    if len(tasks) == 1:
+        return [tasks[0]()]
+    with ThreadPoolExecutor(len(tasks) - 1) as pool:
+        others = [pool.submit(task) for task in tasks[1:]]
+        return [tasks[0](), *(other.result() for other in others)]
 
 
 def _pop_first(pending: deque[Future[Item]]) -> Item:

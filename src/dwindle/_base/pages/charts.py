@@ -7,6 +7,7 @@ colours of light and dark by the stylesheet, and prints. The script adds a cross
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from dwindle._base.pages.html import Markup, join, tag
@@ -156,7 +157,7 @@ def _drawn(chart: Chart, number: int, series: Series, across: _Scale, up: _Scale
     match series.kind:
         case "bars":
             zero = up(0.0)
-            width = [across(b) - across(a) for a, b in zip(chart.edges, chart.edges[1:])]  # noqa: B905
+            width = [across(b) - across(a) for a, b in pairwise(chart.edges)]
             bars = "".join(
                 f"M{across(a):g} {zero:g}V{up(y):g}h{max(w - 0.8, 0.4):.1f}V{zero:g}Z"
                 for a, y, w in zip(chart.edges, series.y, width, strict=False)
