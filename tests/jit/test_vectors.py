@@ -15,16 +15,26 @@ from hypothesis.extra.numpy import arrays
 from dwindle.jit.compile import kernel
 from dwindle.jit.vectors import (
     added,
+    all_between,
     all_within,
+    as_doubles,
+    as_singles,
+    at_most,
+    element,
     filled,
+    four_at,
+    gathered,
     nonzero,
     place_of_least,
     plus,
     product,
     quotient,
+    root,
     row,
+    scattered,
     set_row,
     shifted,
+    summed,
     times,
     truncated,
     where_at_least,
@@ -99,6 +109,47 @@ def test_an_operation_on_rows_is_numpy_s_to_the_bit(n, data, x):
     assert truths[0] == sum(1 << k for k in np.flatnonzero(v).tolist())
     assert truths[1] == (np.abs(v) <= np.float32(x)).all()
     assert truths[2] == np.argmin(w)
+
+
+RECORD = [("f", "f4"), ("g", "f8"), ("n", "u4"), ("f_out", "f4"), ("g_out", "f8")]
+
+
+@kernel
+def operate_on_four(records, x, k, limit, found):
+    a, b, c, d = records[0], records[1], records[2], records[3]
+    f, g, n = gathered(a, b, c, d, "f"), gathered(a, b, c, d, "g"), gathered(a, b, c, d, "n")
+    scattered(a, b, c, d, "f_out", at_most(quotient(root(f), plus(n, as_singles(g))), limit))
+    wide = times(added(as_doubles(f), 0.1), limit)
+    scattered(a, b, c, d, "g_out", within(g, truncated(product(g, wide), wide), limit))
+    at = four_at(x, k)
+    found[0] = summed(0.1, at)
+    found[1] = element(at, 2)
+    found[2] = all_between(f, 0.0, limit)
+
+
+positive = st.floats(2.0**-60, 2.0**60, width=32)
+
+
+@given(data=st.data(), limit=st.sampled_from([0.1, 1.0, 1e10, 1e30]), kind=st.sampled_from("fd"))
+@few_examples(100)
+def test_an_operation_on_four_records_is_numpy_s_to_the_bit(data, limit, kind):
+    records = np.zeros(4, RECORD)
+    f = records["f"] = data.draw(arrays(np.float32, 4, elements=positive))
+    g = records["g"] = data.draw(arrays(np.float64, 4, elements=positive))
+    n = records["n"] = data.draw(arrays(np.uint32, 4, elements=st.integers(0, 2**32 - 1)))
+    k = data.draw(st.integers(0, 5))
+    x = data.draw(arrays(kind, 9, elements=positive))
+    found = np.zeros(3)
+    operate_on_four(records, x, k, limit, found)
+    single = np.sqrt(f) / (n.astype(np.float32) + g.astype(np.float32))
+    np.testing.assert_array_equal(records["f_out"], np.minimum(single, np.float32(limit)))
+    wide = (f.astype(float) + 0.1) * limit
+    v = g * wide
+    expected = np.where(np.abs(g) <= limit, v - np.clip(v, -wide, wide), g)
+    np.testing.assert_array_equal(records["g_out"], expected)
+    assert found[0] == 0.1 + x[k].item() + x[k + 1].item() + x[k + 2].item() + x[k + 3].item()
+    assert found[1] == x[k + 2]
+    assert found[2] == (f < np.float32(limit)).all()
 
 
 COMPILED = """

@@ -1,4 +1,4 @@
-"""Kernels, the helpers they call, dispatch by class and cache stamps.
+"""Kernels, the helpers they call, and dispatch by class.
 
 Numba, by which they are compiled, is imported where compiled code is not on disk.
 """
@@ -8,28 +8,22 @@ import logging
 import sys
 import time
 import types as pytypes
-from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dwindle._base.dispatch import Generic, generic_of, methods_of, names_in
+from dwindle._base.dispatch import generic_of
 from dwindle.jit import machine_code
 from dwindle.jit.deferred import Deferred, Later, importing
 from dwindle.jit.folders import Folder
 from dwindle.jit.interpreted import JIT, run_as_python
+from dwindle.jit.stamps import stamp
 
 _numba, _parts, _disk_cache = map(Later, ("numba", "dwindle.jit.parts", "dwindle.jit.disk_cache"))
 INGREDIENTS = ("loss", "shrinkage", "update")  # parameters by whose class code is chosen
 
 LONG = 0.5  # seconds of compiling after which it is said that it happens once
 log = logging.getLogger("dwindle")
-
-_FOREIGN = {"numba", "numpy", "llvmlite"} | sys.stdlib_module_names  # never edited by a user
-_CONSTANT = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
-_COMPILER = ("compile.py", "kinds.py", "machine_code.py", "parts.py")  # by which it is compiled
 
 
 def helper(function: Callable[..., Any], **options: Any) -> Any:
@@ -103,8 +97,8 @@ class Code:
         if file is None or "numba" in sys.modules:
             return None
         folder, name = file
-        for each in (folder.path, folder.beside if folder.looks_beside else None):
-            code = None if each is None else machine_code.load(each / name)
+        for each in folder.places():
+            code = machine_code.load(each / name)
             if code is not None:
                 self._loaded[machine_code.kinds_of(args)] = code
                 return code
@@ -196,95 +190,6 @@ def kernel(function: Callable[..., Any] | None = None, *, nogil: bool = True) ->
     return Kernel(function, nogil=nogil)
 
 
-def stamp(function: pytypes.FunctionType, *classes: type) -> str:
-    """Digest the source of all code that a kernel reaches for ingredients of these classes.
-
-    That is the files of all functions and the values of all constants. From a generic the walk goes
-    on to the methods of ``classes``, and from an ingredient that is a constant to all of its own.
-    The classes count by name, too: what is cached refers to their modules, which another program
-    may not have.
-    """
-    reached = _reached(function, classes)
-    compiler = (_digest_of(Path(__file__).with_name(name)) for name in _COMPILER)
-    names = (f"{cls.__module__}.{cls.__qualname__}".encode() for cls in classes)
-    digests = {*compiler, *map(_source, reached), *map(_constants, reached), *names}
-    return sha256(b"".join(sorted(digests))).hexdigest()
-
-
-def _reached(function: pytypes.FunctionType, classes: Iterable[type]) -> set[pytypes.FunctionType]:
-    found: set[pytypes.FunctionType] = set()
-    waiting = [function]
-    while waiting:
-        f = waiting.pop()
-        if f not in found:
-            found.add(f)
-            waiting += _called_by(f, classes)
-    return found
-
-
-def _called_by(f: pytypes.FunctionType, classes: Iterable[type]) -> Iterator[pytypes.FunctionType]:
-    """Yield the functions that a function's code refers to."""
-    functions, generics = _referred_to(f)
-    yield from functions
-    for generic in generics:
-        yield from filter(None, map(generic.code, classes))
-
-
-@functools.cache
-def _referred_to(f: pytypes.FunctionType) -> tuple[list[pytypes.FunctionType], list[Generic]]:
-    """Return the functions that a function's code refers to by itself, and the generics."""
-    functions: list[pytypes.FunctionType] = []
-    generics: list[Generic] = []
-    cells = [cell.cell_contents for cell in f.__closure__ or ()]
-    for value in (*(f.__globals__.get(name) for name in names_in(f.__code__)), *cells):
-        if isinstance(value, Later):
-            continue
-        generic = generic_of(value)
-        if generic is not None:
-            generics.append(generic)
-        elif hasattr(value, "_fields"):
-            functions += methods_of(type(value))
-        for attribute in ("py_func", "function", "_defn"):  # of a helper, a kernel, an intrinsic
-            inner = getattr(value, attribute, value)
-            if isinstance(inner, pytypes.FunctionType) and _package(inner) not in _FOREIGN:
-                functions.append(inner)
-    return functions, generics
-
-
-def _package(f: pytypes.FunctionType) -> str:
-    return f.__module__.partition(".")[0]
-
-
-@functools.cache
-def _source(f: pytypes.FunctionType) -> bytes:
-    """Digest the file that a function is from or, in a notebook, its code.
-
-    The file is read once: an edit has no effect on a function that was imported before.
-    """
-    file = Path(f.__code__.co_filename)
-    if file.is_file():
-        return _digest_of(file)
-    code = f.__code__
-    return sha256(code.co_code + repr((code.co_consts, code.co_names)).encode()).digest()
-
-
-def _constants(f: pytypes.FunctionType) -> bytes:
-    """Digest the global numbers and texts that a function's code refers to."""
-    found = ((name, f.__globals__.get(name)) for name in _sorted_names(f.__code__))
-    said = (f"{name}={value!r}" for name, value in found if isinstance(value, _CONSTANT))
-    return sha256(" ".join(said).encode()).digest()
-
-
-@functools.cache
-def _sorted_names(code: pytypes.CodeType) -> list[str]:
-    return sorted(set(names_in(code)))
-
-
-@functools.cache
-def _digest_of(file: Path) -> bytes:
-    return sha256(file.read_bytes()).digest()
-
-
 def teach(*generics: Callable[..., Any], **options: Any) -> None:
     """Let Numba choose the code of each generic by the class of its first argument.
 
@@ -355,7 +260,7 @@ def _wake() -> None:
 def _watched() -> None:
     event = Later("numba.core.event")
 
-    class Listener(event.Listener):  # type: ignore[name-defined]
+    class Listener(event.Listener):  # type: ignore[name-defined]  # Numba has no types
         on_start, on_end = _stopwatch.on_start, _stopwatch.on_end
 
     event.register("numba:compile", Listener())

@@ -9,24 +9,21 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from dwindle._base import later
+
 # Numba's modules import each other, so two threads that begin with different ones would meet half
 # of one: the first import of all is that of Numba as a whole, by one thread.
 importing = threading.RLock()
 
 
-class Later:
-    """A module that is imported when something in it is first asked for."""
+class Later(later.Later):
+    """A module of the compiler, which is imported when something in it is first asked for."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
+    def _module(self) -> Any:
         with importing:
             if not self._name.startswith("llvmlite"):
                 import_module("numba")
-            found = getattr(import_module(self._name), name)
-        setattr(self, name, found)
-        return found
+            return super()._module()
 
 
 class Deferred:

@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -28,8 +28,23 @@ class Folder:
         self._py_file = file
         self._line = function.__code__.co_firstlineno
         self.beside = Path(file).parent / "__pycache__"
-        self.path = _folder_for(Path(file).parent)
-        self.looks_beside = not settings.CACHE_DIR and self.path != self.beside
+
+    @functools.cached_property
+    def path(self) -> Path | None:
+        """The folder itself, which can be written; None if there is none."""
+        return _folder_for(self.beside.parent)
+
+    @property
+    def looks_beside(self) -> bool:
+        """Whether code may be beside its source too, where an administrator compiled it."""
+        return not settings.CACHE_DIR and self.path != self.beside
+
+    def places(self) -> Iterator[Path]:
+        """Yield where code may be; last the folder that can be written, which takes time."""
+        if not settings.CACHE_DIR:
+            yield self.beside
+        if self.path is not None and (settings.CACHE_DIR or self.path != self.beside):
+            yield self.path
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> "Folder":

@@ -9,17 +9,18 @@ _extending: Any = extending
 
 
 class Row(types.Type):
-    """A row of n numbers: see `vectors`."""
+    """A row of n numbers in single or in double precision: see `vectors`."""
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        super().__init__(name=f"Row({n})")
+    def __init__(self, n: int, *, is_double: bool = False) -> None:
+        self.n, self.is_double = n, is_double
+        super().__init__(name=f"Row({n}{', double' if is_double else ''})")
 
 
 @_extending.register_model(Row)
 class _Vector(_extending.models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Row) -> None:
-        super().__init__(manager, kind, ir.VectorType(ir.FloatType(), kind.n))
+        element = ir.DoubleType() if kind.is_double else ir.FloatType()
+        super().__init__(manager, kind, ir.VectorType(element, kind.n))
 
 
 class Packed(types.Type):

@@ -127,7 +127,7 @@ def _loaded(content: bytes) -> Any:
     said = json.loads(head)
     with _lock:
         engine, dynamic = _engine()
-        if any(_llvm.address_of_symbol(name) is None for name in said["needs"]):
+        if not all(map(_is_there, said["needs"])):
             return None
         engine.add_object_file(_llvm.ObjectFileRef.from_data(machine_code))
         engine.finalize_object()
@@ -139,6 +139,11 @@ def _loaded(content: bytes) -> Any:
         entry = engine.get_function_address(said["entry"])
         module = sys.modules[__name__]
         return dynamic.make_function(module, said["name"], "", entry, environment, (engine,))
+
+
+@cache
+def _is_there(symbol: str) -> bool:
+    return _llvm.address_of_symbol(symbol) is not None
 
 
 @cache
