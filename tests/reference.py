@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-TINY = 1e-38  # the least unit: a smaller |x| may be 0 in single precision
+TINY = 1e-36  # the least unit
+BEYOND = 1e36  # the square of a value, in units, with which a feature begins anew
 MOST = 2**22  # values that a unit is the mean of
 INTERCEPT = None  # the intercept's name among the weights: a feature always 1 and never shrunk
 
@@ -67,9 +68,9 @@ class Plain:
         """The unit in which an L2 penalty sees w."""
         return 1.0
 
-    def stride(self, name, gradient):
+    def stride(self, name, slope, x):
         """How far a rate of 1 moves w."""
-        return gradient
+        return slope * x
 
     def note(self, name, x, importance, one, n):
         """Make a note of a value x of the feature, for its mean, after n examples."""
@@ -117,37 +118,58 @@ class Units:
 
 
 class Adaptive(Plain):
-    """Beyond the paper: AdaGrad on v = w u, u being the unit; G and the clock in single precision.
+    """Beyond the paper: AdaGrad on v = w u, u being the unit, the root mean square of its values.
 
     The rate is divided by the length of the example in these units, that of a constant 1 included.
+    All but the weights is in single precision, each operation: sqrt(G), 1 / u, the clock. With a
+    value of more than 10^18 units a feature begins anew.
     """
 
     def __init__(self, beta):
-        self.beta = beta
-        self.energy, self.units = {}, Units()
+        self.beta = np.float32(beta)
+        self.norm, self.inverse, self.seen = {}, {}, {}
+
+    def in_units(self, name, x):
+        return np.float32(x) * self.inverse.get(name, np.float32(0))
 
     def scale(self, name):
-        return self.units.of(name)
+        return 1 / float(self.inverse.get(name, 1))
 
     def arrive(self, weights, name, x):
-        ratio = self.units.count(name, x)
-        weights[name] = weights.get(name, 0.0) * ratio
-        self.energy[name] = single(self.energy.get(name, 0.0) * ratio**2)
+        weights.setdefault(name, 0.0)
+        self.norm.setdefault(name, np.float32(0))
+        n, one = np.float32(self.seen.get(name, 0)), np.float32(1)
+        with np.errstate(over="ignore"):
+            square = self.in_units(name, x) * self.in_units(name, x)
+        if x == 0:
+            return
+        if name not in self.inverse or square >= np.float32(BEYOND):
+            weights[name] *= name not in self.inverse
+            self.norm[name] = np.float32(0)
+            self.inverse[name] = np.float32(1 / max(abs(x), TINY))
+            self.seen[name] = 1
+        elif n < MOST:
+            ratio = np.sqrt((n + one) / (n + square))
+            self.inverse[name] = min(self.inverse[name] * ratio, np.float32(1 / TINY))
+            self.norm[name] *= ratio
+            weights[name] *= float(ratio)
+            self.seen[name] += 1
 
     def squared(self, name, x):
-        return (x / self.units.of(name)) ** 2
+        part = self.in_units(name, x)
+        return float(part * part)  # NumPy's ** rounds another way
 
     def pull(self, name):
-        return 1.0 / ((self.beta + math.sqrt(self.energy[name])) * self.units.of(name))
+        return float(self.inverse.get(name, np.float32(1)) / (self.beta + self.norm[name]))
 
-    def stride(self, name, gradient):
-        g = gradient / self.units.of(name)
-        self.energy[name] = single(self.energy[name] + g * g)
-        return g / ((self.beta + math.sqrt(self.energy[name])) * self.units.of(name))
+    def stride(self, name, slope, x):
+        s = np.float32(slope) * self.in_units(name, x)
+        self.norm[name] = np.sqrt(self.norm[name] * self.norm[name] + s * s)
+        return float(s / (self.beta + self.norm[name]) * self.inverse.get(name, np.float32(0)))
 
     def forget(self, name):
-        del self.energy[name]
-        self.units.forget(name)
+        for known in (self.norm, self.inverse, self.seen):
+            known.pop(name, None)
 
     def clock(self, pulled):
         return single(pulled)
@@ -158,21 +180,21 @@ class Centred(Adaptive):
 
     def __init__(self, beta):
         super().__init__(beta)
-        self.total, self.seen = {}, {}
+        self.total, self.noted = {}, {}
 
     def note(self, name, x, importance, one, n):
-        if self.seen.get(name, 0.0) >= n:
-            self.seen[name] = self.seen.get(name, 0.0) + importance * one
+        if self.noted.get(name, 0.0) >= n:
+            self.noted[name] = self.noted.get(name, 0.0) + importance * one
             self.total[name] = self.total.get(name, 0.0) + importance * x
         else:
-            self.seen[name] = -1.0
+            self.noted[name] = -1.0
 
     def mean(self, name):
-        return self.total[name] / self.seen[name] if self.seen.get(name, 0.0) > 0 else 0.0
+        return self.total[name] / self.noted[name] if self.noted.get(name, 0.0) > 0 else 0.0
 
     def forget(self, name):
         super().forget(name)
-        del self.total[name], self.seen[name]
+        del self.total[name], self.noted[name]
 
 
 def distance(x, mean):
@@ -278,7 +300,7 @@ def learn(
         rate = rates[step] / math.sqrt(squared)
         for name, x in entries:  # step 5
             mean = 0.0 if name is INTERCEPT else update.mean(name)
-            move = -rate * update.stride(name, s * distance(x, mean * one))
+            move = -rate * update.stride(name, s, distance(x, mean * one))
             weights[name] = weights.get(name, 0.0) + move
             level -= move * mean
             known[name] = weights[name]

@@ -7,10 +7,13 @@ import numpy as np
 from dwindle._base.errors import SettingError
 from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Shrinkage, shrink_in_units
-from dwindle.algorithm.units import measure, per_unit
+from dwindle.algorithm.units import MOST, TINY, per_unit
 from dwindle.algorithm.updates import cell_layout, check_beta, mean, owed, weight_at
 
 ROUNDING = 2.0**-24  # of x in single precision: a value nearer to its mean is at its mean
+LARGEST = 3e38  # distance from a mean, in single precision
+BEYOND = np.float32(1e36)  # the square of a value, in units, that is another feature's
+NONE, ONE = np.float32(0.0), np.float32(1.0)
 
 
 class Adaptive(NamedTuple):
@@ -31,20 +34,23 @@ class Adaptive(NamedTuple):
     its feature is first seen. ``beta`` keeps the first steps of a feature short, also when it
     returns after a sweep has forgotten it.
 
-    G, u and the clock of a cell are in single precision, so that a cell has 32 bytes. The rate of a
-    feature stops falling when a step adds less than a 2^24th part to G, at about 1/4000 of the
-    first rate; u stands still after 2^22 values. The clock of a cell is the clock, rounded: no pull
-    is lost, but after some 2^24 equal pulls they come several at once, as with a larger K.
+    sqrt(G), u and the clock of a cell are in single precision, so that a cell has 32 bytes, and so
+    is what is computed of them: roots and divisions take half the time. The weight is in double: of
+    a pull, however small, nothing is lost. The rate of a feature stops falling when a step adds
+    less than a 2^24th part to G, at about 1/4000 of the first rate; u stands still after 2^22
+    values. The clock of a cell is the clock, rounded: no pull is lost, but after some 2^24 equal
+    pulls they come several at once, as with a larger K. With a value of more than 10^18 units
+    a feature begins anew.
     """
 
     beta: float = 0.2
 
     def cell(self) -> np.dtype[np.void]:
-        """Return the layout: G as ``energy``, 1 / u as ``inverse``, the number of its values."""
-        return cell_layout(32, settled="f4", energy="f4", inverse="f4", seen="u4")
+        """Return the layout: sqrt(G) as ``norm``, 1 / u as ``inverse``, and of how many values."""
+        return cell_layout(32, settled="f4", norm="f4", inverse="f4", seen="u4")
 
     def reach(self, cell: Any) -> float:
-        return (self.beta + np.sqrt(np.float64(cell.energy))) / per_unit(self, cell)
+        return (self.beta + np.float64(cell.norm)) / per_unit(self, cell)
 
     def owed(self, cell: Any, now: float) -> float:
         return np.float64(np.float32(now)) - cell.settled  # rounded as the cell stores it
@@ -53,27 +59,39 @@ class Adaptive(NamedTuple):
         due, each = owed(self, cell, now), per_unit(self, cell)
         if due == 0.0:
             return cell.weight
-        own = size * each / (self.beta + np.sqrt(np.float64(cell.energy)))
+        own = size * np.float64(np.float32(each) / (np.float32(self.beta) + np.float32(cell.norm)))
         return shrink_in_units(shrinkage, cell.weight, due, own, each)
 
     def settle(self, shrinkage: Any, cell: Any, now: float, size: float, x: float) -> float:
         w = weight_at(self, shrinkage, cell, now, size)
-        ratio = measure(self, cell, x)
-        if ratio != 1.0:
-            w *= ratio
-            cell.energy *= ratio * ratio
+        part = np.float32(x) * np.float32(cell.inverse)
+        n, square = cell.seen, part * part
+        # The square of a tiny value may be 0, and it is counted all the same.
+        if NONE < square < BEYOND or (square == NONE and x != 0.0 and cell.inverse > NONE):
+            if n < MOST:
+                cell.seen = n + 1
+                if square != ONE:  # most values are 1, and so is their unit
+                    ratio = np.sqrt((np.float32(n) + ONE) / (np.float32(n) + square))
+                    cell.inverse = min(cell.inverse * ratio, np.float32(1.0 / TINY))
+                    cell.norm *= ratio
+                    w *= ratio
+        elif x != 0.0 and (cell.inverse == NONE or square > ONE):
+            w = 0.0 if square > ONE else w  # that of a model, which had no unit, stays
+            cell.inverse, cell.norm, cell.seen = 1.0 / max(abs(x), TINY), NONE, 1
         cell.weight = w
         cell.settled = now
         return w
 
-    def squared(self, cell: Any, x: float) -> float:
-        part = x * cell.inverse
-        return part * part
+    def squared(self, cell: Any, x: float) -> Any:
+        part = np.float32(x) * np.float32(cell.inverse)
+        return np.float64(part * part)
 
     def step(self, cell: Any, rate: float, slope: float, x: float) -> None:
-        s = slope * x * cell.inverse
-        cell.energy += s * s
-        cell.weight -= rate * s * cell.inverse / (self.beta + np.sqrt(np.float64(cell.energy)))
+        before, inverse = np.float32(cell.norm), np.float32(cell.inverse)
+        s = np.float32(slope) * (np.float32(x) * inverse)
+        norm = np.sqrt(before * before + s * s)
+        cell.norm = norm
+        cell.weight -= rate * (s / (np.float32(self.beta) + norm) * inverse)
 
     @property
     def default_learning_rate(self) -> float:
@@ -81,7 +99,7 @@ class Adaptive(NamedTuple):
         return 0.6
 
     def check(self, _shrinkage: Shrinkage, _schedule: Schedule) -> None:
-        """Refuse a beta that is not finite and above 0."""
+        """Refuse a beta that is out of range."""
         check_beta(self.beta)
 
     @property
@@ -112,7 +130,7 @@ class Centred(Adaptive):
 
         ``noted`` is -1 once the feature was absent.
         """
-        fields = {"energy": "f4", "inverse": "f4", "seen": "u4", "total": "f8", "noted": "f8"}
+        fields = {"norm": "f4", "inverse": "f4", "seen": "u4", "total": "f8", "noted": "f8"}
         return cell_layout(64, settled="f4", **fields)
 
     def centres(self) -> bool:
@@ -133,7 +151,7 @@ class Centred(Adaptive):
 
     def from_mean(self, cell: Any, x: float, one: float) -> float:
         apart = x - mean(self, cell) * one
-        return apart if abs(apart) > ROUNDING * abs(x) else 0.0
+        return min(max(apart, -LARGEST), LARGEST) if abs(apart) > ROUNDING * abs(x) else 0.0
 
     def alive(self, cell: Any, w: float) -> Any:
         return w != 0.0 or cell.noted > 0.0  # no more than the features of the first example

@@ -13,7 +13,7 @@ from dwindle._base.dispatch import by_class_or_default
 
 Floats = NDArray[np.floating[Any]]
 
-TINY = 1e-38  # the least unit
+TINY = 1e-36  # the least unit: what is computed of it fits in single precision
 MOST = 2**22  # values that a unit is the mean of: it is in single precision, and one more is lost
 KNOWN = 1000  # values that a unit counts for, if all that is known is the unit
 

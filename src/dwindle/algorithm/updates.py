@@ -31,6 +31,7 @@ from dwindle.algorithm.shrinkage import (
 )
 
 DEFAULT_LEARNING_RATE = 0.3  # docs/defaults.md measures it
+LEAST_BETA, MOST_BETA = 1e-30, 1e30
 
 
 class Update(Protocol):
@@ -199,9 +200,9 @@ def eviction_report(
 
 
 def check_beta(beta: float) -> None:
-    """Refuse a beta for which a first step would be infinite, or nothing."""
-    if not 0.0 < beta < np.inf:
-        raise SettingError(f"beta must be finite and above 0, got {beta}")
+    """Refuse a beta for which a first step would be infinite, or nothing, in single precision."""
+    if not LEAST_BETA <= beta <= MOST_BETA:
+        raise SettingError(f"beta must be from {LEAST_BETA:g} to {MOST_BETA:g}, got {beta}")
 
 
 def cell_layout(itemsize: int, **fields: str) -> np.dtype[np.void]:
