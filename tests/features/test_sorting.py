@@ -35,3 +35,10 @@ def test_the_heaviest_feature_is_first_and_ties_are_by_key(weight, random):
     assert heaviest_first(key, np.float32(weight)).tolist() == (
         np.lexsort((key, -np.abs(np.float32(weight)))).tolist()
     )
+
+
+def test_a_run_of_equal_weights_is_in_the_order_of_keys_however_long_it_is():
+    key = np.random.default_rng(0).permutation(5000).astype(np.uint64)
+    weight = np.repeat([0.5, -0.25, 0.125], [2100, 1900, 1000])
+    expected = np.lexsort((key, -np.abs(weight)))
+    assert heaviest_first(key, weight).tolist() == expected.tolist()

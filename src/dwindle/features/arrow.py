@@ -1,12 +1,14 @@
 """Conversion between Arrow columns, NumPy arrays and names."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
+from dwindle._base.later import pa
 from dwindle.features.batch import writable
 from dwindle.features.names import Text
 

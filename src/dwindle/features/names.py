@@ -15,6 +15,8 @@ from dwindle.jit.numbers import uint64
 
 Spelled = tuple[NDArray[np.int64], NDArray[np.uint8]]  # offsets, and the text that they cut
 WORD = 8  # bytes
+TENS = np.array([10**n for n in range(1, 20)], np.uint64)  # at which numbers get longer
+TEN, ZERO = uint64(10), ord("0")
 AHEAD = 24  # how many pieces ahead a text is prefetched
 
 
@@ -78,13 +80,29 @@ def _copy(address: int, n: int, begin: Any, bound: Any, to: int) -> None:
 
 
 @kernel
-def _last_nuls(address: int, bound: Any, at: Any) -> None:
-    """Find the last NUL of each name in the text at an address: where it is, or -1."""
-    for w in range(len(at)):
-        i = address + bound[w + 1] - 1
-        while i >= address + bound[w] and byte(i) != 0:
+def _spell(numbers: Any, bound: Any, text: Any) -> None:
+    """Write numbers in decimal, each where there is room for its digits."""
+    for w in range(len(numbers)):
+        left = uint64(numbers[w])
+        for i in range(bound[w + 1] - 1, bound[w] - 1, -1):
+            text[i] = ZERO + left % TEN
+            left //= TEN
+
+
+@kernel
+def _parts(address: int, bound: Any, namespace: Any, begin: Any, size: Any) -> None:
+    """Find the last NUL of each name in the text at an address, and what is on either side.
+
+    ``namespace`` gets the bytes before it, 0 if there is none; ``begin`` and ``size`` are where
+    what follows it begins, and its bytes.
+    """
+    for w in range(len(size)):
+        i = bound[w + 1] - 1
+        while i >= bound[w] and byte(address + i) != 0:
             i -= 1
-        at[w] = i - address if i >= address + bound[w] else -1
+        namespace[w] = max(i - bound[w], 0)
+        begin[w] = i + 1
+        size[w] = bound[w + 1] - (i + 1)
 
 
 class FeatureNames(Sequence[str]):
@@ -166,6 +184,19 @@ class Text(FeatureNames):
         """Copy any names into one text."""
         return names if isinstance(names, cls) else cls(*spelled(names, np.arange(len(names))))
 
+    @classmethod
+    def of_numbers(cls, numbers: NDArray[np.uint64]) -> "Text":
+        """Spell numbers in decimal.
+
+        >>> list(Text.of_numbers(np.array([0, 10, 2**64 - 1], np.uint64)))
+        ['0', '10', '18446744073709551615']
+        """
+        size = np.searchsorted(TENS, numbers, side="right") + 1
+        bound = offsets(size)
+        text = np.empty(bound[-1], np.uint8)
+        _spell(numbers, bound, text)
+        return cls(bound, text)
+
     def __len__(self) -> int:
         return len(self.bound) - 1
 
@@ -181,13 +212,11 @@ class Text(FeatureNames):
 
     def split(self) -> tuple["Text", "Text"]:
         """Return the namespaces of all names, and the names in them: see `split`."""
-        first, last = self.bound[:-1], self.bound[1:]
-        at, text = np.empty(len(self), np.int64), np.ascontiguousarray(self.text)
-        _last_nuls(text.ctypes.data, np.array(self.bound, np.int64), at)
-        has_namespace = at >= 0
-        namespace = np.where(has_namespace, at - first, 0)
-        begin = np.where(has_namespace, at + 1, first)
-        return Text(*cut(self.text, first, namespace)), Text(*cut(self.text, begin, last - begin))
+        # Copied, so that there is one type for the kernel.
+        text, bound = np.ascontiguousarray(self.text), np.array(self.bound, np.int64)
+        namespace, begin, size = (np.empty(len(self), np.int64) for _ in range(3))
+        _parts(text.ctypes.data, bound, namespace, begin, size)
+        return Text(*cut(text, bound[:-1], namespace)), Text(*cut(text, begin, size))
 
     @classmethod
     def concatenated(cls, parts: Sequence["Text"]) -> "Text":
