@@ -13,6 +13,7 @@ from helpers.ingredients import (
     SCHEDULES,
     SHRINKAGES,
     UPDATES,
+    near,
     over_ingredients,
     pulls_of,
     rates_of,
@@ -21,18 +22,21 @@ from helpers.ingredients import (
 from helpers.random_streams import batch_of, cut, seeds, stream
 
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: str(loss.loss))
+# Where a loss is but its slope, two of them are enough to tell.
+two_losses = pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: str(loss.loss))
 shrinkages = pytest.mark.parametrize("shrinkage", SHRINKAGES, ids=lambda pair: str(pair[0]))
 
 
 def agree(learner, weights):
-    """The learner's weights are the reference's, to 1e-9: lazy pulls are summed in another order."""
+    """The learner's weights are the reference's."""
+    eps = near(learner.update)
     names = weights.keys() - {reference.INTERCEPT}
     ours = learner.weights()
     assert ours.keys() <= names
     np.testing.assert_allclose(
-        [ours.get(name, 0.0) for name in names], [weights[name] for name in names], 1e-9, 1e-9
+        [ours.get(name, 0.0) for name in names], [weights[name] for name in names], eps, eps
     )
-    assert learner.intercept == pytest.approx(weights.get(reference.INTERCEPT, 0.0), 1e-9, 1e-9)
+    assert learner.intercept == pytest.approx(weights.get(reference.INTERCEPT, 0.0), eps, eps)
 
 
 def rounding_decides_on_a_sign(learner, examples, expected):
@@ -88,7 +92,8 @@ def test_lazy_learning_is_algorithm_1(
             agree(learner, expected[n - 1][1])
             learner.next_pass()
             predictions = np.append(predictions, learner.learn(batch_of(examples)))
-        np.testing.assert_allclose(predictions, [p for p, _ in expected], 1e-9, 1e-9)
+        eps = near(update[0])
+        np.testing.assert_allclose(predictions, [p for p, _ in expected], eps, eps)
         agree(learner, expected[-1][1])
 
 
@@ -117,7 +122,7 @@ def test_batching_never_changes_a_bit(loss, shrinkage, update, seed, cuts, n_fea
     assert final(at_once) == final(in_runs) == final(one_by_one)
 
 
-@losses
+@two_losses
 @shrinkages
 @given(seed=seeds, cuts=seeds)
 @few_examples(6)
@@ -157,7 +162,8 @@ def test_a_sweep_makes_the_adaptive_update_forget_dead_features_and_no_others(se
     for i, (example, (p, weights)) in enumerate(zip(examples, expected, strict=True)):
         if i in when:
             learner.sweep()
-        assert learner.learn(batch_of([example]))[0] == pytest.approx(p, 1e-9, 1e-9)
+        eps = near(update)
+        assert learner.learn(batch_of([example]))[0] == pytest.approx(p, eps, eps)
         agree(learner, weights)
 
 

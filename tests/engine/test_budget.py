@@ -40,7 +40,7 @@ from dwindle.runs.train import train
 from helpers.budget_learners import LOGISTIC, budgeted, wide
 from helpers.commands import dwindle
 from helpers.effort import few_examples
-from helpers.ingredients import UPDATES, pulls_of, rates_of
+from helpers.ingredients import UPDATES, near, pulls_of, rates_of
 from helpers.observing import heard
 from helpers.random_streams import batch_of, cut, seeds
 from helpers.stop_after import stopped_after
@@ -150,7 +150,7 @@ def test_a_budget_is_algorithm_1_that_loses_what_would_have_died_first(
     )
     weights = {}
     for step, (ours, (p, after)) in enumerate(zip(predictions, run, strict=True), start=1):
-        assert ours == pytest.approx(p, 1e-9, 1e-9)
+        assert ours == pytest.approx(p, near(update), near(update))
         weights = after
         if taken.get(step):
             worth = {name: abs(w) / rule.pull(name) for name, w in weights.items() if name and w}

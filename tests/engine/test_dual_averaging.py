@@ -194,7 +194,7 @@ def test_what_is_not_seen_again_is_forgotten_and_what_tells_something_is_not(kin
         (Rounding(0.1), FTRL(), "FTRL knows only Truncation"),
         (Truncation(0.1, 0.5), RDA(), "RDA has no threshold"),
         (Truncation(0.1, truncate_every=3), FTRL(), "no pull at every K-th step"),
-        (Truncation(0.1), FTRL(beta=0.0), "beta must be finite and above 0"),
+        (Truncation(0.1), FTRL(beta=0.0), "beta must be from 1e-30 to 1e\\+30, got 0.0"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(shrinkage, update, message):

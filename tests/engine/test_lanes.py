@@ -225,8 +225,11 @@ REFUSED = [
         "evidence needs the update RDA or FTRL",
     ),
     ({"update": Averaged()}, "need the update FTRL, RDA, Adaptive or Plain"),
-    ({"update": FTRL(beta=0)}, "beta must be finite and above 0, got 0"),
-    ({"update": Adaptive(beta=math.nan), "shrinkage": Sigmas()}, "beta must be finite and above 0"),
+    ({"update": FTRL(beta=0)}, "beta must be from 1e-30 to 1e\\+30, got 0"),
+    (
+        {"update": Adaptive(beta=math.nan), "shrinkage": Sigmas()},
+        "beta must be from 1e-30 to 1e\\+30, got nan",
+    ),
     ({"learning_rate": 0}, "learning_rate must be finite and above 0, got 0.0"),
     ({"max_live": 0}, "max_live must be a whole number, 1 or more, got 0"),
     ({"max_live": 2.5}, "max_live must be a whole number, 1 or more, got 2.5"),

@@ -1,5 +1,6 @@
 """Lanes at the ends of single precision: values, labels and lengths of streams."""
 
+import math
 import warnings
 
 import numpy as np
@@ -48,9 +49,9 @@ def finite(learner):
 @few_examples(20)
 def test_values_of_any_size_leave_numbers_or_are_told_to_diverge(update, loss, sizes):
     learner = lane_learner(update, loss)
-    for i, (a, b) in enumerate(sizes):
-        if update is PLAIN:  # its steps are as large as the values
-            a, b = min(a, 1e18), min(b, 1e18)  # noqa: PLW2901
+    largest = 1e18 if update is PLAIN else math.inf  # its steps are as large as the values
+    for i, pair in enumerate(sizes):
+        a, b = (min(size, largest) for size in pair)
         features = {"a": a if i % 2 else -a, "b": b, "plain": 1.0}
         with warnings.catch_warnings():
             warnings.simplefilter("error")

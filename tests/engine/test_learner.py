@@ -295,7 +295,7 @@ CONTRADICTIONS = [
     ({"loss": Quantile(2)}, "tau must be between 0 and 1, got 2"),
     ({"loss": Huber(-1)}, "delta must be finite and above 0, got -1"),
     ({"loss": Hinge(math.nan)}, "margin must be finite, got nan"),
-    ({"update": Adaptive(beta=0)}, "beta must be finite and above 0, got 0"),
+    ({"update": Adaptive(beta=0)}, "beta must be from 1e-30 to 1e+30, got 0"),
     (
         {"update": Averaged(), "shrinkage": Rounding(0.1)},
         "Averaged is Theorem 3.2's mean, which knows only Truncation: got Rounding(threshold=0.1, truncate_every=1)",

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwindle import Batch, Learner, Logistic, NoShrinkage, Plain, Squared, Truncation
-from dwindle.engine import table_kernels
+from dwindle.engine import table, table_kernels
 from dwindle.engine.table import SMALLEST, SPARSE
+from helpers.effort import few_examples
 
 
 def once_each(keys, per_example=10):
@@ -25,12 +27,41 @@ def full(cells):
     return cells[cells["key"] != 0]
 
 
+@contextmanager
+def threads(n):
+    """Walk through all tables, however small, by so many threads."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "LARGE", 0)
+        patch.setattr(table, "cores", lambda: n)
+        yield
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 5000), n_threads=st.integers(2, 4))
+@few_examples(10)
+def test_threads_that_walk_side_by_side_find_what_one_finds(seed, n, n_threads):
+    keys = np.random.default_rng(seed).integers(0, 2000, n, np.uint64) ** np.uint64(4)
+    for max_live in (None, 700):
+
+        def learned(by, max_live=max_live):
+            with threads(by):
+                learner = Learner(Squared(), Truncation(gravity=0.01), max_live=max_live)
+                predictions = learner.learn(once_each(keys, 7))
+                learner.sweep()
+            key, weight = learner.weight_of_keys()
+            return predictions.tolist(), sorted(zip(key.tolist(), weight.tolist(), strict=True))
+
+        assert learned(n_threads) == learned(1)
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(0, 3000),
+    n_threads=st.integers(1, 4),
     pattern=st.sampled_from(["random", "columns", "multiples", "high bits"]),
 )
-def test_sweeping_drops_the_dead_and_every_other_feature_is_still_found(seed, n, pattern):
+def test_sweeping_drops_the_dead_and_every_other_feature_is_still_found(
+    seed, n, n_threads, pattern
+):
     rng = np.random.default_rng(seed)
     keys = {
         "random": rng.integers(0, 2**63, n, np.uint64) * np.uint64(2),
@@ -40,14 +71,15 @@ def test_sweeping_drops_the_dead_and_every_other_feature_is_still_found(seed, n,
     }[pattern]
     keys = np.unique(keys)
     learner = Learner(Squared(), NoShrinkage(), Plain(), 0.1, intercept=False)
-    learner.learn(once_each(keys, 7))
-    table = learner.table
+    with threads(n_threads):
+        learner.learn(once_each(keys, 7))
     dead = keys[rng.random(len(keys)) < 0.5]
-    cells = table.cells
+    cells = learner.table.cells
     cells["weight"][np.isin(cells["key"] - np.uint64(1), dead) & (cells["key"] != 0)] = 0.0
-    table.sweep()
+    with threads(n_threads):
+        learner.table.sweep()
     living = np.setdiff1d(keys, dead)
-    assert table.used == len(living) == len(full(table.cells))
+    assert learner.table.used == len(living) == len(full(cells))
     ones = Batch.from_arrays(np.arange(len(keys) + 1), keys, np.ones(len(keys)))
     found = learner.predict(ones) != 0
     assert np.array_equal(found, np.isin(keys, living))

@@ -29,15 +29,27 @@ from dwindle.algorithm.updates import (
     squared,
     step,
 )
-from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of, strayed
+from dwindle.engine.fours import in_fours, settle_four, step_four
+from dwindle.engine.table_kernels import (
+    AHEAD,
+    LONG,
+    ONE,
+    crowded,
+    enter_all,
+    home_of,
+    prefetch_home,
+    strayed,
+)
 from dwindle.jit.compile import helper, kernel, teach
-from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import int64, uint64
+from dwindle.jit.vectors import four_at, times
 
 teach(value, slope, pulls_after_predicting, arrive, pay, stamp, squared, step)
+teach(in_fours, settle_four, step_four)
 teach(centres, examples_noted, note, from_mean)
 
 STEEPEST = 1e15  # a slope beyond it has diverged; its square still fits in single precision
+TWO, THREE, FOUR = uint64(2), uint64(3), uint64(4)
 NO_SHRINKAGE = NoShrinkage()  # the shrinkage of the intercept
 
 
@@ -62,7 +74,7 @@ def score(
     p = 0.0
     for k in range(first, last):
         if k + AHEAD < end:
-            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
+            prefetch_home(cells, uint64(key[k + AHEAD]) + ONE, home)
         mark = uint64(key[k]) + ONE
         j = (mark * mix) >> shift
         while cells[j].key != mark and cells[j].key != 0:
@@ -70,6 +82,12 @@ def score(
         if cells[j].key == mark:
             p += exported(update, shrinkage, cells[j], now, size, n_steps) * x[k]
     return p
+
+
+@helper
+def all_differ(a: Any, b: Any, c: Any, d: Any) -> bool:
+    """Whether no two of four places are the same."""
+    return (a != b) & (a != c) & (a != d) & (b != c) & (b != d) & (c != d)
 
 
 @kernel
@@ -145,9 +163,32 @@ def learn(
         n_noted = examples_noted(update, bias[0])
         note(update, bias[0], one, importance[i], one, n_noted)
         length, level = 1.0, 0.0  # what the intercept makes up for, if the update centres
-        for k in range(begin, stop):
+        fours = (begin + (stop - begin) // FOUR * FOUR) if in_fours(update) else begin
+        for f in range(begin, fours, FOUR):
+            for k in range(f, f + FOUR):
+                if k + AHEAD < end:
+                    prefetch_home(cells, uint64(key[k + AHEAD]) + ONE, home)
+                mark = uint64(key[k]) + ONE
+                j = (mark * mix) >> shift
+                while cells[j].key != mark:
+                    if cells[j].key == 0:
+                        cells[j].key = mark
+                        fresh[n_fresh] = k
+                        n_fresh += 1
+                        break
+                    j = (j + ONE) & mask
+                    n_probes += ONE
+                slots[k - begin] = j
+            place = f - begin
+            a, b = slots[place], slots[place + ONE]
+            c, d = slots[place + TWO], slots[place + THREE]
+            p, length = settle_four(
+                update, shrinkage, cells[a], cells[b], cells[c], cells[d],
+                times(four_at(x, f), spread), all_differ(a, b, c, d), seen, size, p, length,
+            )  # fmt: skip
+        for k in range(fours, stop):
             if k + AHEAD < end:
-                prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
+                prefetch_home(cells, uint64(key[k + AHEAD]) + ONE, home)
             mark = uint64(key[k]) + ONE
             j = (mark * mix) >> shift
             while cells[j].key != mark:
@@ -186,7 +227,15 @@ def learn(
         pace = rate[at] / math.sqrt(length)
         if constant > 0.0:
             step(update, bias[0], pace, s, one)
-        for k in range(begin, stop):
+        for f in range(begin, fours, FOUR):
+            place = f - begin
+            a, b = slots[place], slots[place + ONE]
+            c, d = slots[place + TWO], slots[place + THREE]
+            step_four(
+                update, cells[a], cells[b], cells[c], cells[d], times(four_at(x, f), spread),
+                all_differ(a, b, c, d), pace, s,
+            )  # fmt: skip
+        for k in range(fours, stop):
             cell = cells[slots[k - begin]]
             if pulls_after_predicting(shrinkage):
                 settle(update, shrinkage, cell, pulled[at], size, 0.0)

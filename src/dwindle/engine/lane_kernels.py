@@ -31,9 +31,17 @@ from dwindle.engine.lane_updates import (
     step_lanes,
     uncentre,
 )
-from dwindle.engine.table_kernels import AHEAD, LONG, ONE, crowded, enter_all, home_of, strayed
+from dwindle.engine.table_kernels import (
+    AHEAD,
+    LONG,
+    ONE,
+    crowded,
+    enter_all,
+    home_of,
+    prefetch_home,
+    strayed,
+)
 from dwindle.jit.compile import helper, kernel, teach
-from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import uint64
 from dwindle.jit.vectors import (
     added,
@@ -91,7 +99,7 @@ def score_lanes(
     absent = total(centred)
     for k in range(first, last):
         if k + AHEAD < end:
-            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
+            prefetch_home(cells, uint64(key[k + AHEAD]) + ONE, home)
         mark = uint64(key[k]) + ONE
         j = (mark * mix) >> shift
         while cells[j].key != mark and cells[j].key != 0:
@@ -195,7 +203,7 @@ def learn(
         state[NOTED] += importance[i]
         for k in range(begin, stop):
             if k + AHEAD < end:
-                prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
+                prefetch_home(cells, uint64(key[k + AHEAD]) + ONE, home)
             mark = uint64(key[k]) + ONE
             j = (mark * mix) >> shift
             while cells[j].key != mark:

@@ -35,15 +35,16 @@ class Moment(NamedTuple):
     state: list[float]
 
 
-def statistics_of(cells: Any, update: Any) -> dict[str, NDArray[Any]]:
-    """Return what is known of the features of these cells: units and means if there are any."""
+def statistics_of(cells: Any, place: NDArray[np.int64], update: Any) -> dict[str, NDArray[Any]]:
+    """Return what is known of the features of cells at these places: units and means, if any."""
     if isinstance(update, LanePlain):
         return {}
-    found = {"root": cells["root"]}
-    if (cells["unit"] != 1.0).any():
-        found["scale"] = cells["unit"]
-    if centring(update) and cells["mean"].any():
-        found["mean"] = cells["mean"]
+    found, unit = {"root": cells["root"][place]}, cells["unit"][place]
+    if (unit != 1.0).any():
+        found["scale"] = unit
+    if centring(update):
+        mean = cells["mean"][place]
+        found |= {"mean": mean} if mean.any() else {}
     return found
 
 

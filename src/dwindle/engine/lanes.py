@@ -335,7 +335,8 @@ class LaneLearner(Learner):
 
     def statistics_of(self, key: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
         """Return what is known of features beside their weights: see `lane_memory`."""
-        return statistics_of(self.table.cells[self.table.places(key)], self._lane_update)
+        table = self.table
+        return statistics_of(table.cells, table.places(key), self._lane_update)
 
     def moment(self) -> dict[str, Any]:
         """Return the clocks, and which lane is the model, fit for JSON."""

@@ -143,11 +143,9 @@ class Parts(NamedTuple):
 teach(learn_example, predict_example, forceinline=True)  # they take the whole workspace
 
 
-class Packed(NamedTuple):
-    """A workspace and the same in bytes, as kernels take it. It keeps the arrays alive."""
-
-    workspace: Workspace
-    block: bytes
+# Of a workspace: the arrays that others may replace, then all of it in bytes, as kernels take it,
+# and itself, which keeps its arrays alive.
+Packed = tuple[Any, Any, Any, Any, Any, bytes, Workspace]
 
 
 @helper
@@ -347,7 +345,7 @@ class FastPath:
         return self.predict
 
     def _compiled(self, kernel: Kernel, kinds: tuple[str, ...], clock: Any, table: Any) -> Any:
-        kind = signature(*kinds, packed=self.packed(clock, table).workspace)
+        kind = signature(*kinds, packed=self._workspace(clock, table))
         ingredients = (part for part in self.parts if isinstance(part, tuple))
         return in_class(kernel.of(self.parts, *ingredients).compile(kind))
 
@@ -366,31 +364,35 @@ class FastPath:
         self.room = n
         self._packed = None
 
-    def packed(self, clock: Any, table: Any) -> Packed:
-        """Return the packed workspace, made anew if clock or table have other arrays than before.
+    def packed(self, clock: Any, table: Any) -> bytes:
+        """Return the workspace in bytes, made anew if clock or table have other arrays than before.
 
         The comparison comes last and calls nothing: at a call another thread might change them.
         """
         while True:
             found = self._packed
             if found is not None:
-                work = found.workspace
+                position, cells, pending, register, parts, block, _ = found
                 if (
-                    work.position is clock.position
-                    and work.cells is table.cells
-                    and work.pending is table.names.pending
-                    and work.register is table.seen.register
-                    and work.parts is self.parts
+                    position is clock.position
+                    and cells is table.cells
+                    and pending is table.names.pending
+                    and register is table.seen.register
+                    and parts is self.parts
                 ):
-                    return found
+                    return block
             with self._turn:
-                state: tuple[Any, ...] = (
-                    *(table.cells, int(table.mixer.view(np.int64)), table.capacity, table.counts),
-                    *(clock.position, clock.pulled, clock.rate, clock.before, clock.size),
-                    *(table.names.pending, table.seen.register),
-                )
-                work = Workspace._make((*state, *self._scale, self.parts, *self._scratch))
-                self._packed = Packed(work, pack(work))
+                work = self._workspace(clock, table)
+                known = work.position, work.cells, work.pending, work.register, work.parts
+                self._packed = (*known, pack(work), work)
+
+    def _workspace(self, clock: Any, table: Any) -> Workspace:
+        state: tuple[Any, ...] = (
+            *(table.cells, int(table.mixer.view(np.int64)), table.capacity, table.counts),
+            *(clock.position, clock.pulled, clock.rate, clock.before, clock.size),
+            *(table.names.pending, table.seen.register),
+        )
+        return Workspace._make((*state, *self._scale, self.parts, *self._scratch))
 
     @contextmanager
     def turn(self) -> Iterator[None]:

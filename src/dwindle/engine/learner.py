@@ -20,6 +20,7 @@ from dwindle.algorithm.shrinkage import Shrinkage, Truncation
 from dwindle.algorithm.updates import Update, centres, default_learning_rate, eviction_report
 from dwindle.engine import kernels
 from dwindle.engine.explain import Explanation, explained
+from dwindle.engine.fours import in_kernels
 from dwindle.engine.label_scale import LabelScale, own_unit
 from dwindle.engine.learn_one import (
     CROWDED,
@@ -39,6 +40,8 @@ from dwindle.engine.validation import check_labels, check_settings
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import shown
 from dwindle.jit.compile import in_class
+
+ONCE = 1.0  # the importance of an example, unless it is told
 
 
 class Lesson(NamedTuple):
@@ -112,7 +115,7 @@ class Learner(PlainData):
         self.clock = Clock(schedule, self.shrinkage, counts_moments=counts_moments)
         self.table = Table(self.shrinkage, self.update, self.clock, max_live)
         self.bias = empty_cells(self.update, 1)
-        ingredients = self.loss, self.shrinkage, self.update
+        ingredients = self.loss, self.shrinkage, in_kernels(self.update, self.shrinkage)
         self._parts = Parts(self.bias, float(intercept), normalize, *ingredients)
         self._learn = in_class(kernels.learn.of(*ingredients))
         self._predict = in_class(kernels.predict.of(self.shrinkage, self.update))
@@ -240,18 +243,22 @@ class Learner(PlainData):
         )
         return found
 
-    def learn_one(self, features: Features, label: float, importance: float = 1.0) -> float:
+    def learn_one(self, features: Features, label: float, importance: float = ONCE) -> float:
         """Predict, then learn from, one example; return the prediction."""
         fast, clock, table = self._fast, self.clock, self.table
-        numbers = type(label) in NUMBERS and type(importance) in NUMBERS
-        if numbers and type(features) in DICTS and (label in fast.labels or fast.accepts(label)):
+        if (
+            type(features) in DICTS
+            and type(label) in NUMBERS
+            and (importance is ONCE or type(importance) in NUMBERS)
+            and (label in fast.labels or fast.accepts(label))
+        ):
             if len(features) > fast.room:
                 fast.make_room(2 * len(features))
                 table.names.expect(fast.room)
             code = fast.learn or fast.compile_learn(clock, table)
             address = id(features)  # no thread may switch after `packed`, as it might at a call
             packed = fast.packed(clock, table)
-            outcome, p = code.run(address, label, importance, packed.block)
+            outcome, p = code.run(address, label, importance, packed)
             if outcome == LEARNED:
                 return p
             if outcome == LEARNED_AND_FULL:
@@ -294,7 +301,7 @@ class Learner(PlainData):
             code = fast.predict or fast.compile_predict(clock, table)
             address = id(features)  # as in `learn_one`
             packed = fast.packed(clock, table)
-            predicted, p = code.run(address, packed.block)
+            predicted, p = code.run(address, packed)
             if predicted:
                 return p
         return float(self._predicted_at_once(Batch.from_dicts([features]))[0])

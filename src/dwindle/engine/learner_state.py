@@ -218,12 +218,15 @@ def fields_of(cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 
 def _of_today(rows: NDArray[Any], fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Translate the fields of cells that an earlier version wrote, when units were others.
+    """Translate the fields of cells that an earlier version wrote.
 
-    They were the largest value of a feature, or none with averaged gradients, which is 1. The
-    features keep them: they stand still.
+    They had squares of gradients, not the root of these. Units were the largest value of a feature,
+    or none with averaged gradients, which is 1. The features keep them: they stand still.
     """
-    if "inverse" not in (rows.dtype.names or ()) or "inverse" in fields:
+    names = rows.dtype.names or ()
+    if "norm" in names and "energy" in fields:
+        fields = {**fields, "norm": np.sqrt(np.asarray(fields["energy"], np.float64))}
+    if "inverse" not in names or "inverse" in fields:
         return fields
     known = {name: np.asarray(value, np.float64) for name, value in fields.items() if name != "id"}
     scale = known.pop("scale", np.ones_like(known["weight"]))
@@ -240,9 +243,12 @@ def statistics_of(table: Table, key: NDArray[np.uint64]) -> dict[str, NDArray[An
     fields = table.cells.dtype.names or ()
     if "inverse" not in fields:
         return {}
+    has_root = "root" in fields
+    if not has_root and np.count_nonzero(table.cells["inverse"] == 1.0) == table.used:
+        return {}
     at = table.places(key)
     inverse = table.cells["inverse"][at]
-    found = {"root": table.cells["root"][at].astype(np.float32)} if "root" in fields else {}
+    found = {"root": table.cells["root"][at].astype(np.float32)} if has_root else {}
     ones = (inverse == 1.0).all() or not inverse.any()
     return found if ones else found | {"scale": inverted(inverse)}
 

@@ -186,11 +186,16 @@ class NameTable:
             self._size.append(size)
             self._text.append(text)
 
-    def of(self, keys: NDArray[np.uint64]) -> Text:
-        """Return the name of each key."""
-        place = _places(self.keys, np.ascontiguousarray(keys), random_mixer())
+    def places(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return where the name of each key is, until another one enters; -1 for those without."""
+        found: NDArray[np.int64] = _places(self.keys, np.ascontiguousarray(keys), random_mixer())
+        return found
+
+    def of(self, keys: NDArray[np.uint64], place: NDArray[np.int64] | None = None) -> Text:
+        """Return the name of each key, which is at this place if that was asked for before."""
+        place = self.places(keys) if place is None else place
         has_none = np.flatnonzero(place < 0)
-        numbers = Text.of([str(key) for key in keys[has_none].tolist()])
+        numbers = Text.of_numbers(keys[has_none])
         size, text = self._size.filled, self._text.filled
         if len(has_none):
             place[has_none] = len(size) + np.arange(len(has_none))

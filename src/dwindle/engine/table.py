@@ -1,11 +1,14 @@
 """The table of live features: a hash table of cells that forgets features whose weight is zero."""
 
 import math
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dwindle._base.system import cores
+from dwindle._base.threads import side_by_side
 from dwindle.algorithm.shrinkage import Shrinkage
 from dwindle.algorithm.updates import Update
 from dwindle.engine import table_kernels
@@ -13,16 +16,17 @@ from dwindle.engine.budget import KEPT, Eviction, least_worth
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.name_table import NameTable
 from dwindle.engine.short_names import LEAST, SHARE
+from dwindle.engine.table_kernels import CACHE_LINE, CELLS_AT_ONCE, LARGE
 from dwindle.features.batch import Batch
 from dwindle.features.mixing import GOLDEN, random_mixer
 
 SMALLEST = 1024  # cells of a new table
-CACHE_LINE, HUGE_PAGE = 64, 2**21  # bytes
+HUGE_PAGE = 2**21  # bytes
 # The share of the cells that may be full. A sparse table is faster, but a large one should not take
 # more memory than it must; see benchmarks/growth.py.
 SPARSE, DENSE = 0.5, 0.75
-LARGE = 2**18  # cells
 UNBOUNDED = 2**62  # features
+MOST_THREADS = 4  # that walk through a large table: more would wait for memory
 
 
 class Time(Protocol):
@@ -123,16 +127,26 @@ class Table:
             wanted = min(self.used + max(self.used, n), self.max_live)
             n_cells = n_cells_for(wanted, len(self.cells))
             if n_cells > len(self.cells):
-                self._set_cells(*spread(self.cells, self.update, n_cells, self.mixer))
+                self._grow(n_cells)
         if n > self.room:
             self.evict(min(int(KEPT * self.max_live), self.max_live - n))
 
+    def _grow(self, n_cells: int) -> None:
+        """Move to a larger table."""
+        cells, mixer = empty_cells(self.update, n_cells), self.mixer
+        move = partial(table_kernels.move.of(self.update), self.cells, cells, mixer)
+        if not all(side_by_side(*(partial(move, *part) for part in self._parts()))):
+            cells, mixer = spread(self.cells, self.update, n_cells, random_mixer())
+        self._set_cells(cells, mixer)
+
     def evict(self, most: int) -> None:
         """Evict the features worth least, until at most so many are left."""
-        count = np.zeros(table_kernels.BINS, np.int64)
-        clock = self.clock
-        table_kernels.count_by_worth(self.cells, clock.now, clock.size, self.update, count)
-        least = least_worth(count, most)
+        clock, parts = self.clock, self._parts()
+        count = np.zeros((len(parts), table_kernels.BINS), np.int64)
+        walk = partial(table_kernels.count_by_worth, self.cells, clock.now, clock.size, self.update)
+        each = zip(parts, count, strict=True)
+        side_by_side(*(partial(walk, *part, own) for part, own in each))
+        least = least_worth(count.sum(axis=0), most)
         self.sweep(least)
         self.last_eviction = self.last_eviction.followed_by(clock.n_steps, least)
 
@@ -153,13 +167,30 @@ class Table:
 
     def sweep(self, least: float = -np.inf) -> None:
         """Forget features whose weight is zero, and those worth less than ``least``."""
-        clock = self.clock
-        live = table_kernels.BloomFilter.room_for(len(self.cells), clock.n_steps)
-        self.used = table_kernels.sweep(
-            *(self.cells, self.mixer, clock.now, clock.size),
-            *(self.shrinkage, self.update, least, live),
+        clock, parts = self.clock, self._parts()
+        live = [table_kernels.BloomFilter.room_for(len(self.cells), clock.n_steps) for _ in parts]
+        walk = partial(
+            table_kernels.sweep,
+            *(self.cells, self.mixer, clock.now, clock.size, self.shrinkage, self.update, least),
         )
-        self.names.sweep(live, self.used)
+        aside = (empty_cells(self.update, CELLS_AT_ONCE) for _ in parts)
+        each = zip(parts, live, aside, strict=True)
+        self.used = sum(side_by_side(*(partial(walk, *part, *own) for part, *own in each)))
+        for keys in live[1:]:
+            np.bitwise_or(live[0].bits, keys.bits, out=live[0].bits)
+        self.names.sweep(live[0], self.used)
+
+    def _parts(self) -> list[tuple[int, int]]:
+        """Return where parts of the table begin, for threads that walk side by side, and how long.
+
+        Each begins with an empty cell, so that no feature's home is in another part.
+        """
+        n_cells = len(self.cells)
+        n = min(cores(), MOST_THREADS) if n_cells >= LARGE else 1
+        near = (n_cells * k // n for k in range(n))
+        begins = sorted({table_kernels.first_empty(self.cells, j) for j in near})
+        ends = [*begins[1:], begins[0] + n_cells]
+        return [(begin, end - begin) for begin, end in zip(begins, ends, strict=True)]
 
     def settle(self, now: float, size: float) -> None:
         """Settle every weight up to ``now`` at this ``size``, which may change then."""
@@ -178,7 +209,7 @@ class Table:
         return level
 
     def places(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return where the cells of these features are, all of which are in the table."""
+        """Return where the cells of these features are, -1 for those that have none."""
         found: NDArray[np.int64] = table_kernels.places(
             self.cells, self.mixer, np.ascontiguousarray(key)
         )
@@ -220,7 +251,7 @@ def spread(full: Any, update: Update, n_cells: int, mixer: Any = GOLDEN) -> tupl
     Keys may have been made to crowd, by someone who knows a mixer; then there is another.
     """
     cells = empty_cells(update, n_cells)
-    while not table_kernels.move.of(update)(full, cells, mixer):
+    while not table_kernels.move.of(update)(full, cells, mixer, 0, len(full)):
         cells, mixer = empty_cells(update, n_cells), random_mixer()
     return cells, mixer
 

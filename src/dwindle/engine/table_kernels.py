@@ -34,17 +34,21 @@ from dwindle.algorithm.updates import (
 from dwindle.features.mixing import GOLDEN
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
-from dwindle.jit.numbers import int32, uint64
+from dwindle.jit.numbers import uint64
 
 teach(shrink, shrink_in_units, shrink_mean, mean_of, acts_on, path_sum)
 teach(per_unit, measure, reach, owed, in_unit, weight_at, settle)
 teach(exported, alive, worth, mean, is_late)
 
+CACHE_LINE = 64  # bytes
+LARGE = 2**18  # cells; a table of so many may be three quarters full, a smaller one half
 AHEAD = uint64(32)  # how many features ahead a cell is prefetched
 ONE = uint64(1)
 SIX, LAST_SIX = uint64(6), uint64(63)  # a word has 2^6 bits
 IGNORED_BITS = 17  # last bits of a worth in single precision, equal within a bin
 BINS = 1 << 32 - IGNORED_BITS
+LAST_BIT = 31
+CELLS_AT_ONCE = 512  # of a walk, which fit into the first-level cache
 MAGNITUDE = 0x7FFFFFFF  # all bits of a number in single precision but the sign
 
 
@@ -82,6 +86,20 @@ def home_shift(n_cells: int) -> Any:
         n_cells >>= 1
         shift -= 1
     return uint64(shift)
+
+
+@helper
+def prefetch_home(cells: Any, mark: Any, home: Any) -> None:
+    """Ask for the cache line of a feature's home cell; in a large table for the next one, too.
+
+    A large table may be so full that many features are there, and to wait for a line takes longer
+    than all else that is done for a feature.
+    """
+    mix, shift = home
+    j = (mark * mix) >> shift
+    prefetch(cells, j)
+    if len(cells) >= LARGE:
+        prefetch(cells, j + uint64(max(CACHE_LINE // cells.itemsize, 1)))
 
 
 @helper
@@ -147,98 +165,129 @@ def level(cells: Any, order: Any, now: float, size: float, shrinkage: Any, updat
     return lost
 
 
+@kernel(nogil=False)
+def first_empty(cells: Any, j: int) -> int:
+    """Return where the first empty cell is, at or after j or, after the last cell, from the first.
+
+    There is always one.
+    """
+    while cells[j].key != 0:
+        j = (j + 1) & (len(cells) - 1)
+    return j
+
+
 @kernel
 def sweep(
     cells: Any, mixer: Any, now: float, size: float, shrinkage: Any, update: Any, least: float,
-    live: Any,
+    begin: int, n_cells: int, live: Any, aside: Any,
 ) -> int:  # fmt: skip
     """Remove cells whose weight is zero or that are worth less than ``least``; count the others.
 
-    The keys that stay are added to the Bloom filter ``live``. Their weights are not settled: to
-    settle in two parts would round twice.
+    Of ``n_cells`` cells from ``begin`` on: that one and the one after them are empty, so none of
+    them has its home elsewhere. The keys that stay are added to the Bloom filter ``live``. Their
+    weights are not settled: to settle in two parts would round twice.
 
-    The table is cleaned in place: in each run of full cells, from its beginning, a cell that stays
-    moves to the first free place at or after its home, which is never past where it was.
+    The table is cleaned in place, some cells at a time: those that stay are set ``aside``, all are
+    emptied, and each that stays goes to the first free place at or after its home, which is never
+    past where it was. Which cells stay is hard to foretell, so nothing branches on it, and each
+    loop does so little that LLVM finds no reason to.
     """
     mask = uint64(len(cells) - 1)
     mix, shift = home_of(cells, mixer)
     fine = home_shift(len(live.bits) * 64)
-    begin = uint64(0)  # will be an empty cell, of which there is always one; it stays empty
-    while cells[begin].key != 0:
-        begin += ONE
+    stays, worths = np.empty(len(aside), np.bool_), np.full(len(aside), np.inf)
     n_live = 0
-    for k in range(1, len(cells)):
-        j = (begin + uint64(k)) & mask
-        mark = cells[j].key
-        if mark == 0:
-            continue
-        w = weight_at(update, shrinkage, cells[j], now, size)
-        lives = is_late(shrinkage) or alive(update, cells[j], w)  # a time stamp is not forgotten
-        if lives and worth(update, cells[j], now, size) >= least:
-            n_live += 1
+    for first in range(1, n_cells, len(aside)):
+        n_some = min(len(aside), n_cells - first)
+        at = uint64(begin) + uint64(first)
+        for k in range(n_some):
+            cell = cells[(at + uint64(k)) & mask]
+            w = weight_at(update, shrinkage, cell, now, size)
+            stays[k] = is_late(shrinkage) or alive(update, cell, w)  # a time stamp is not forgotten
+        if least > -np.inf:
+            for k in range(n_some):
+                cell = cells[(at + uint64(k)) & mask]
+                worths[k] = worth(update, cell, now, size)
+        n = 0
+        for k in range(n_some):
+            j = (at + uint64(k)) & mask
+            aside[n] = cells[j]
+            n += stays[k] & (cells[j].key != 0) & (worths[k] >= least)
+            cells[j] = cells[begin]
+        for k in range(n):
+            mark = aside[k].key
             h = ((mark ^ live.salt) * GOLDEN) >> fine
             live.bits[h >> SIX] |= ONE << (h & LAST_SIX)
-            to = (mark * mix) >> shift
-            while cells[to].key != 0 and to != j:
-                to = (to + ONE) & mask
-            if to != j:
-                cells[to] = cells[j]
-                cells[j] = cells[begin]
-        else:
-            cells[j] = cells[begin]
+            j = (mark * mix) >> shift
+            while cells[j].key != 0:
+                j = (j + ONE) & mask
+            cells[j] = aside[k]
+        n_live += n
     return n_live
 
 
 @kernel
-def count_by_worth(cells: Any, now: float, size: float, update: Any, count: Any) -> None:
-    """Count the cells in each of `BINS` bins of worth.
+def count_by_worth(
+    cells: Any, now: float, size: float, update: Any, begin: int, n_cells: int, count: Any
+) -> None:
+    """Count the cells in each of `BINS` bins of worth, of ``n_cells`` cells from ``begin`` on.
 
     A bin is given by the first bits of the worth in single precision: its relative width is 1/64.
     The bits of negative numbers are inverted, so that the bins are in order.
     """
-    for j in range(len(cells)):
-        if cells[j].key != 0:
-            bits = np.float32(worth(update, cells[j], now, size)).view(np.int32)
-            ordered = bits if bits >= 0 else bits ^ int32(MAGNITUDE)
-            count[(ordered >> IGNORED_BITS) + BINS // 2] += 1
+    mask = uint64(len(cells) - 1)
+    worths = np.empty(CELLS_AT_ONCE, np.float32)
+    for first in range(begin, begin + n_cells, len(worths)):
+        n_some = min(len(worths), begin + n_cells - first)
+        for k in range(n_some):  # without a branch for cells that are empty
+            worths[k] = worth(update, cells[uint64(first + k) & mask], now, size)
+        for k in range(n_some):
+            bits = np.float32(worths[k]).view(np.int32)
+            ordered = bits ^ ((bits >> LAST_BIT) & MAGNITUDE)
+            is_full = cells[uint64(first + k) & mask].key != 0
+            count[(ordered >> IGNORED_BITS) + BINS // 2] += is_full
 
 
 @kernel
-def move(cells: Any, into: Any, mixer: Any) -> bool:
-    """Copy the cells of one table into another, which is empty and large enough.
+def move(cells: Any, into: Any, mixer: Any, begin: int, n_cells: int) -> bool:
+    """Copy ``n_cells`` cells from ``begin`` on into an empty table that is large enough.
 
-    Stop, and return False, if they crowd there.
+    Stop, and return False, if they crowd there. Cells between two empty ones, which had the same
+    mixer, need no more places in a larger table than theirs by its ratio: so several threads may
+    copy to one.
     """
     mask = uint64(len(into) - 1)
     mix, shift = home_of(into, mixer)
     n_probes = uint64(0)
-    for k in range(uint64(len(cells))):
-        if cells[k].key != 0:
-            j = (cells[k].key * mix) >> shift
+    for k in range(begin, begin + n_cells):
+        at = uint64(k) if k < len(cells) else uint64(k - len(cells))
+        if cells[at].key != 0:
+            j = (cells[at].key * mix) >> shift
             while into[j].key != 0:
                 j = (j + ONE) & mask
                 n_probes += ONE
-            into[j] = cells[k]
-            if crowded(n_probes, k):
+            into[j] = cells[at]
+            if crowded(n_probes, uint64(k - begin)):
                 return False
     return True
 
 
 @kernel
 def places(cells: Any, mixer: Any, key: Any) -> Any:
-    """Return where the cell of each key is, all of which have one."""
+    """Return where the cell of each key is, -1 where there is none."""
     mask = uint64(len(cells) - 1)
-    mix, shift = home_of(cells, mixer)
+    home = home_of(cells, mixer)
+    mix, shift = home
     end = uint64(len(key))
     found = np.empty(len(key), np.int64)
     for k in range(end):
         if k + AHEAD < end:
-            prefetch(cells, ((uint64(key[k + AHEAD]) + ONE) * mix) >> shift)
+            prefetch_home(cells, uint64(key[k + AHEAD]) + ONE, home)
         mark = uint64(key[k]) + ONE
         j = (mark * mix) >> shift
-        while cells[j].key != mark:
+        while cells[j].key != mark and cells[j].key != 0:
             j = (j + ONE) & mask
-        found[k] = j
+        found[k] = j if cells[j].key == mark else -1
     return found
 
 
