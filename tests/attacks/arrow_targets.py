@@ -88,9 +88,7 @@ def as_parquet(rng):
 
 def as_arrow(rng):
     """A table, or lists of features without checksums, as an Arrow file or stream."""
-    found = (
-        table(rng) if rng.random() < 0.8 else pa.Table.from_batches([lists.to_arrow(parsed(rng))])
-    )
+    found = table(rng) if rng.random() < 0.7 else listed(rng)
     file = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression=rng.choice((None, None, "lz4", "zstd")))
     new = rng.choice((pa.ipc.new_file, pa.ipc.new_stream))
@@ -101,6 +99,13 @@ def as_arrow(rng):
                 break
             writer.write_batch(batch)
     return file.getvalue()
+
+
+def listed(rng):
+    """Lists of features, numbered or not."""
+    given = parsed(rng)
+    coded = lists.numbered(given.batch) if rng.random() < 0.5 else None
+    return pa.Table.from_batches([lists.to_arrow(given, coded)])
 
 
 def parsed(rng):

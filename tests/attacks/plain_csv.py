@@ -21,7 +21,7 @@ from helpers.reference_parsers import NUMBER
 DATE = re.compile("^[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):  # noqa: N818  (as the readers say it)
     """The file is refused as a whole."""
 
 

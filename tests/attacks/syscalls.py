@@ -113,8 +113,8 @@ def _child(work, names, said):
         code = 0
     except SystemExit as end:
         code = end.code or 0
-    except BaseException:  # noqa: BLE001
-        import traceback  # noqa: PLC0415
+    except BaseException:  # noqa: BLE001  (it is told, and the process ends)
+        import traceback  # noqa: PLC0415  (rarely needed)
 
         traceback.print_exc()
     finally:

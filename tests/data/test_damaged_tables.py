@@ -10,7 +10,7 @@ import pytest
 
 from dwindle import Batch
 from dwindle._base.errors import DataError
-from dwindle.data.cache import CachedExamples
+from dwindle.data.cached_examples import CachedExamples
 from dwindle.data.formats.block import Block
 from dwindle.data.formats.tables import arrow, lists
 from dwindle.data.formats.vw import parser as vw
@@ -63,7 +63,7 @@ def flips(raw, n):
 
 def test_a_changed_bit_anywhere_in_a_converted_file_is_refused(tmp_path):
     path = tmp_path / "data.arrow"
-    arrow.write(str(path), [parsed(), parsed()])
+    arrow.write(str(path), [parsed(), parsed()._replace(tags=None)])
     raw = path.read_bytes()
     assert len(read(path)) == 2
     for i, changed in flips(raw, len(raw) if FULL else 700):
@@ -91,10 +91,28 @@ def test_another_reader_does_not_mind_the_checksums(tmp_path):
         assert stream.read_all().num_rows == 40
 
 
-def write_lists(path):
-    table = lists.to_arrow(parsed())
+def write_lists(path, coded=None):
+    table = lists.to_arrow(parsed(), coded)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_batch(table)
+
+
+def test_numbers_of_no_feature_are_refused(tmp_path):
+    kind = lists.LIST_SCHEMA.field("feature").type
+    known = pa.array([{"key": 7, "name": "a"}], kind.value_type.value_type)
+    numbers = pa.array([0, 1], pa.uint16())
+    made = pa.DictionaryArray.from_arrays(numbers, known, safe=False)
+    table = lists.to_arrow(parsed().rows(0, 2))
+    feature = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), made, kind)
+    table = table.set_column(3, "feature", feature)
+    with pa.ipc.new_stream(str(tmp_path / "data"), table.schema) as writer:
+        writer.write_batch(table)
+    with pytest.raises(DataError, match="codes from 0 to 1 of 1 words"):
+        read(tmp_path / "data")
+
+
+def write_numbered_lists(path):
+    write_lists(path, lists.numbered(parsed().batch))
 
 
 def write_stream(path):
@@ -112,7 +130,9 @@ def write_parquet(path):
     pq.write_table(wide(), path)
 
 
-@pytest.mark.parametrize("write", [write_lists, write_stream, write_file, write_parquet])
+@pytest.mark.parametrize(
+    "write", [write_lists, write_numbered_lists, write_stream, write_file, write_parquet]
+)
 def test_a_changed_bit_in_a_table_without_checksums_is_read_or_refused(write, tmp_path):
     path = tmp_path / "data"
     write(path)

@@ -1,5 +1,7 @@
 """Lists of features in tables come back as they went, and what is wrong with them is said."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,7 +10,14 @@ from hypothesis import strategies as st
 
 from dwindle._base.errors import DataError
 from dwindle.data.formats.block import Block, Parsed
-from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
+from dwindle.data.formats.tables import lists as module
+from dwindle.data.formats.tables.lists import (
+    LIST_SCHEMA,
+    from_arrow,
+    numbered,
+    pieces,
+    to_arrow,
+)
 from dwindle.data.formats.vw import parser as vw
 from dwindle.features.batch import Batch
 
@@ -17,6 +26,11 @@ def bits(batch):
     """Everything of a batch, to the bit."""
     arrays = [None if array is None else (array.dtype, array.tobytes()) for array in batch[:6]]
     return arrays, None if batch.names is None else list(batch.names)
+
+
+def table_of(parsed, coded, **options):
+    """The table of some examples, their features numbered or not."""
+    return to_arrow(parsed, numbered(parsed.batch) if coded else None, **options)
 
 
 vw_lines = st.sampled_from(
@@ -30,24 +44,31 @@ vw_lines = st.sampled_from(
 )
 
 
-@given(st.lists(vw_lines, min_size=1, max_size=6).map(b"\n".join))
-def test_examples_come_back_from_lists_to_the_bit(text):
+@given(st.lists(vw_lines, min_size=1, max_size=6).map(b"\n".join), st.booleans())
+def test_examples_come_back_from_lists_to_the_bit(text, coded):
     parsed = vw.parse(Block(np.frombuffer(text, np.uint8), "data"), interactions=(("f", ""),))
-    table = to_arrow(parsed)
+    table = table_of(parsed, coded)
     table.validate(full=True)
     assert table.schema == LIST_SCHEMA
     back = from_arrow(table, "data")
     assert bits(back.batch) == bits(parsed.batch)
     assert (back.tags and list(back.tags)) == (parsed.tags and list(parsed.tags))
+    of_rows = [
+        None if row is None else [item["key"] for item in row]
+        for row in table["feature"].to_pylist()
+    ]
+    assert (of_rows if coded else table["key"].to_pylist()) == [
+        parsed.batch.key[a:b].tolist() for a, b in pairwise(parsed.batch.start.tolist())
+    ]
     assert back.line.tolist() == list(range(1, len(parsed.line) + 1))
 
 
-@given(st.lists(vw_lines, min_size=1, max_size=6), st.integers(0, 6))
-def test_part_of_a_list_table_is_part_of_its_examples(lines, at):
+@given(st.lists(vw_lines, min_size=1, max_size=6), st.integers(0, 6), st.booleans())
+def test_part_of_a_list_table_is_part_of_its_examples(lines, at, coded):
     def parsed_of(lines):
         return vw.parse(Block(np.frombuffer(b"\n".join(lines), np.uint8), "data"))
 
-    whole = to_arrow(parsed_of(lines))
+    whole = table_of(parsed_of(lines), coded)
     for part, table in [(lines[:at], whole[:at]), (lines[at:], whole[at:])]:
         if part:
             back = from_arrow(table, "data").batch
@@ -59,11 +80,12 @@ def test_part_of_a_list_table_is_part_of_its_examples(lines, at):
             assert list(back.names) == list(expected.names)
 
 
-def test_names_that_are_not_unicode_are_refused_unless_only_dwindle_reads_them():
+@pytest.mark.parametrize("coded", [True, False])
+def test_names_that_are_not_unicode_are_refused_unless_only_dwindle_reads_them(coded):
     parsed = vw.parse(Block(np.frombuffer(b"1 | \xff b\n", np.uint8), "data"))
     with pytest.raises(UnicodeEncodeError):
-        to_arrow(parsed)
-    back = from_arrow(to_arrow(parsed, checked=False), "data")
+        table_of(parsed, coded)
+    back = from_arrow(table_of(parsed, coded, checked=False), "data")
     assert list(back.batch.names) == list(parsed.batch.names) == ["\udcff", "b"]
 
 
@@ -80,6 +102,72 @@ def test_lists_are_read_without_a_copy():
     assert later.x.ctypes.data == back.x.ctypes.data + 8
     del table, back
     assert later.x.tolist() == [3.0]
+
+
+def test_numbered_features_take_two_bytes_and_values_that_are_all_1_none():
+    batch = Batch.from_arrays([0, 2, 3], [1, 2**60, 1], [1.0, 1.0, 1.0], [1, -1], [1, 1])
+    table = table_of(Parsed(batch, np.array([1, 2]), []), True)
+    numbers = table.column("feature").values
+    assert numbers.indices.to_numpy().tolist() == [0, 1, 0]
+    assert numbers.indices.type == pa.uint16()
+    assert len(table.column("x").values) == len(table.column("key").values) == 0
+    assert bits(from_arrow(table, "data").batch) == bits(batch)
+    last = from_arrow(table[1:], "data").batch
+    assert (last.start.tolist(), last.key.tolist(), last.x.tolist()) == ([0, 1], [1], [1.0])
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 3000), max_size=40), max_size=200),
+    st.sampled_from([1, 100]),
+)
+def test_examples_are_cut_where_there_are_more_features_than_numbers(rows, spread):
+    start = np.cumsum([0, *map(len, rows)])
+    key = np.array([k // spread for row in rows for k in row], np.uint64)
+    batch = Batch.from_arrays(start, key, np.ones(len(key)), np.ones(len(rows)))
+    parsed = Parsed(batch, np.arange(len(rows)), [])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CODES", 512)
+        found = list(pieces(parsed))
+    assert [i for piece, _ in found for i in piece.line] == [*range(len(rows))]
+    back = [from_arrow(to_arrow(piece, coded), "data").batch for piece, coded in found]
+    assert (
+        np.concatenate([np.empty(0, np.uint64), *(each.key for each in back)]).tolist()
+        == key.tolist()
+    )
+    assert [n for each in back for n in np.diff(each.start)] == [*map(len, rows)]
+    for piece, coded in found:
+        assert coded is None or len(coded[0]) == len(np.unique(piece.batch.key)) <= 512
+    if len(np.unique(key)) <= 512:
+        assert all(coded is not None for _, coded in found)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([{"key": 1, "name": "a"}, None], "column 'feature' has nulls"),
+        ([{"key": 1, "name": "a"}, {"key": 2, "name": None}], "some features have no name, others do"),
+    ],
+)  # fmt: skip
+def test_numbered_features_without_a_key_or_some_without_a_name_are_refused(words, message):
+    kind = LIST_SCHEMA.field("feature").type
+    known = pa.array(words, kind.value_type.value_type)
+    numbers = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.uint16()), known)
+    feature = pa.ListArray.from_arrays([0, 2, 3], numbers, kind)
+    with pytest.raises(DataError, match=rf"^data: {message}: convert the data again$"):
+        from_arrow(lists(feature=feature), "data")
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        pa.array(["one", "two"]),
+        pa.ListArray.from_arrays([0, 1, 2], pa.array(["a", "b"]).dictionary_encode()),
+    ],
+)
+def test_a_column_that_happens_to_be_called_feature_is_left_alone(feature):
+    table = lists(feature=feature)
+    assert module.rows_of_lists(table) > 0
+    assert from_arrow(table, "data").batch.key.tolist() == [1, 2, 3]
 
 
 def lists(**changes):

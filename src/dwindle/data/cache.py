@@ -16,12 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from dwindle._base.errors import DataError
 from dwindle._base.system import drop_pages
-from dwindle._base.threads import Worker, prefetch
+from dwindle._base.threads import Worker
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.formats.tables.checksums import Summed, Summing
-from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, to_arrow
+from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, numbered, to_arrow
 from dwindle.features.arrow import shared_by_arrow, shared_with_arrow
 
 LAG = 10  # batches that may still be in use: more than `prefetch` reads ahead
@@ -80,7 +79,8 @@ class Cache:
     def _write(self, parsed: Parsed) -> None:
         def write() -> None:
             about = {f: v for f, v in parsed._asdict().items() if f not in ARRAYS}
-            columns = to_arrow(parsed._replace(tags=None), checked=False).columns
+            coded = numbered(parsed.batch)
+            columns = to_arrow(parsed._replace(tags=None), coded, checked=False).columns
             table = pa.RecordBatch.from_arrays(
                 [*columns, shared_with_arrow(parsed.line)], schema=_SCHEMA
             )
@@ -102,68 +102,3 @@ class Cache:
             except (OSError, pa.ArrowInvalid) as fault:
                 self.fault = fault
                 self._file.raw.close()  # without flushing its buffer
-
-
-class CachedExamples:
-    """Examples for several passes: parsed in the first one, then read from a cache.
-
-    ``source`` parses them. If there is no room for a cache, it is called for each pass, and
-    ``note`` is told; if they can be read only ``once``, that is an error.
-    """
-
-    def __init__(
-        self, source: Callable[[], Iterator[Parsed]], note: Callable[[str], None], *, once: bool
-    ) -> None:
-        self._source, self._note, self._once = source, note, once
-        self._cache: Cache | None = None
-        self._finished = False
-
-    def parsed(self) -> Iterator[Parsed]:
-        """Yield all examples, filling the cache the first time."""
-        if self._finished:
-            yield from self.again()
-            return
-        for item in self._source():
-            self.add(item)
-            yield item
-        self.finish()
-
-    def again(self) -> Iterator[Parsed]:
-        """Yield all examples: from the cache, if there is one."""
-        return self._source() if self._cache is None else prefetch(self._cache.read())
-
-    def add(self, item: Parsed) -> None:
-        """Add a batch that another source parsed."""
-        if not self._finished:
-            self._cache = self._cache or Cache()
-            self._cache.add(item)
-            self._check(self._cache)
-
-    def finish(self) -> None:
-        """Declare the cache complete; calling it again does nothing."""
-        if self._finished:
-            return
-        self._finished = True
-        self._cache = self._cache or Cache()
-        self._cache.finish()
-        why = self._check(self._cache)
-        if why is not None:
-            self.close()
-            self._note(
-                f"{why}: the data is parsed again in each pass (set TMPDIR to use another folder)"
-            )
-
-    def _check(self, cache: Cache) -> str | None:
-        """Return why there is no cache, or None; raise it if the data cannot be read again."""
-        if cache.fault is None:
-            return None
-        why = f"no room for a cache of the data in the temporary folder ({cache.fault})"
-        if self._once:
-            raise DataError(f"{why}, and a pipe can be read only once: set TMPDIR, or use a file")
-        return why
-
-    def close(self) -> None:
-        """Delete the cache."""
-        if self._cache is not None:
-            self._cache.close()
-            self._cache = None

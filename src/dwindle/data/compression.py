@@ -4,15 +4,16 @@ import bz2
 import gzip
 import io
 import lzma
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-import pyarrow as pa
 import xxhash
 from isal.igzip_lib import IsalError
 
+from dwindle._base.later import pa
 from dwindle._base.remote import shown
 
 PEEK = 2**16  # bytes in a buffer; larger reads go past it, without a copy
@@ -20,8 +21,12 @@ PACKED = 2**20  # compressed bytes asked for at once: each request takes the int
 
 _DESCRIPTOR, _HAS_CHECKSUM = 4, 4  # of a zstd frame: a byte after its magic, and a bit of it
 
-# What a damaged or truncated file raises.
-DAMAGED = (EOFError, OSError, IsalError, lzma.LZMAError, pa.ArrowException)
+
+def damage() -> tuple[type[Exception], ...]:
+    """Return what a damaged or truncated file raises."""
+    # If Arrow is not imported, it has raised nothing.
+    arrow = getattr(sys.modules.get("pyarrow"), "ArrowException", None)
+    return (EOFError, OSError, IsalError, lzma.LZMAError, *([arrow] if arrow else []))
 
 
 class Compression(NamedTuple):
@@ -86,7 +91,7 @@ class _Write(io.RawIOBase):
     """A file of which only its method ``write`` is known."""
 
     def __init__(self, write: Callable[[Any], int]) -> None:
-        self.write = write  # type: ignore[method-assign]
+        self.write = write  # type: ignore[method-assign]  # of this object alone
 
     def writable(self) -> bool:
         """Say that it can be written to."""

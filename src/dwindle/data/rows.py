@@ -106,7 +106,7 @@ class Stream(Rows):
         return made
 
     @property
-    def once_only(self) -> bool:  # type: ignore[override]
+    def once_only(self) -> bool:  # type: ignore[override]  # read, never set
         """Whether it can be read only once: what has a length is still there afterwards."""
         return not hasattr(self.frame, "__len__")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dwindle._base.errors import DataError
 from dwindle._base.text import counted
 from dwindle._base.threads import prefetch
-from dwindle.data.compression import DAMAGED
+from dwindle.data.compression import damage
 from dwindle.data.formats.block import Parsed
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.rows import Rows
@@ -55,5 +55,5 @@ def _read_file(path: str, options: ReadOptions, kinds: ColumnKinds) -> Iterator[
         with opened(path) as file:
             kind, source = with_format(file, options)
             yield from kind.read(source, options, kinds)
-    except DAMAGED as error:
+    except damage() as error:
         raise DataError(f"{name_of(path)}: cannot be read, or is cut short: {error}") from None

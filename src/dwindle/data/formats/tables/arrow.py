@@ -14,10 +14,17 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError
-from dwindle.data.formats.block import Parsed
+from dwindle.data.formats.block import Parsed, joined
 from dwindle.data.formats.tables.checksums import Summed, Summing, checksums_of
 from dwindle.data.formats.tables.ipc_messages import is_compressed
-from dwindle.data.formats.tables.lists import LIST_SCHEMA, from_arrow, is_list_form, to_arrow
+from dwindle.data.formats.tables.lists import (
+    LIST_SCHEMA,
+    from_arrow,
+    is_list_form,
+    pieces,
+    rows_of_lists,
+    to_arrow,
+)
 from dwindle.data.formats.tables.sizes import MOST_ROWS, rows_at_once
 from dwindle.data.formats.tables.validation import Validation
 from dwindle.data.options import ReadOptions
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from dwindle.data.formats.tables.wide import WideTable
 
 _IS_SUMMED = {b"dwindle.checksums": b"xxh3"}  # in the metadata of streams that `write` wrote
+MOST_WRITTEN = 1 << 20  # features of a batch that is written, unless one example has more
 FEW = 1 << 13  # rows of strings by which their kind is decided
 # The batches of the columns of these names, each with the share of the file read by its end. Of
 # the first rows, the table says which columns of strings are categories.
@@ -121,6 +129,8 @@ def _read_all(
     for rows, share in read(wanted, table):
         end = int(share * size)
         step = rows_at_once(rows)
+        if table is None:
+            step = min(step, rows_of_lists(rows))
         for begin in range(0, rows.num_rows, step):
             part = rows[begin : begin + step]
             line = np.arange(first, first + part.num_rows)
@@ -152,7 +162,7 @@ def _counted_ids(schema: pa.Schema, name: str | None) -> range | None:
 
 
 def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
-    """Write examples as lists, which `batches` reads without copying.
+    """Write examples as lists, whose values `batches` reads without copying.
 
     The format is an Arrow stream, because in an Arrow file all batches must share one dictionary;
     checksums follow it, which the metadata of its schema says.
@@ -163,29 +173,54 @@ def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
         return
     summing = Summing(sink)
     with pa.ipc.new_stream(summing, LIST_SCHEMA.with_metadata(_IS_SUMMED)) as writer:
-        for one in parsed:
-            try:
-                table = to_arrow(one)
-            except UnicodeEncodeError:
-                raise DataError(_not_unicode(one)) from None
-            writer.write_batch(table)
-            summing.end_part()
+        for some in _gathered(parsed):
+            for piece, coded in pieces(joined(some)):
+                try:
+                    table = to_arrow(piece, coded)
+                except UnicodeEncodeError:
+                    raise DataError(_not_unicode(some)) from None
+                writer.write_batch(table)
+                summing.end_part()
     summing.end_part()
     summing.write_checksums()
 
 
-def _not_unicode(parsed: Parsed) -> str:
+def _gathered(parsed: Iterable[Parsed]) -> Iterator[list[Parsed]]:
+    """Gather examples up to `MOST_WRITTEN` features, so that few batches name them again.
+
+    Those are apart of which some have labels, bases, names or tags and others have not.
+    """
+    some: list[Parsed] = []
+    n = 0
+    for one in parsed:
+        size = len(one.batch.key)
+        if some and (n + size > MOST_WRITTEN or _lacking(one) != _lacking(some[0])):
+            yield some
+            some, n = [], 0
+        some.append(one)
+        n += size
+    if some:
+        yield some
+
+
+def _lacking(parsed: Parsed) -> list[bool]:
+    batch = parsed.batch
+    return [each is None for each in (batch.label, batch.base, batch.names, parsed.tags)]
+
+
+def _not_unicode(some: Iterable[Parsed]) -> str:
     """Say where the first text is that Arrow cannot hold; there is one."""
-    names = parsed.batch.names or ()
-    for i, line in enumerate(parsed.line.tolist()):
-        tag = [parsed.tags[i]] if parsed.tags is not None else []
-        for text in (*tag, *names[parsed.batch.start[i] : parsed.batch.start[i + 1]]):
-            raw = text.encode("utf-8", "surrogateescape")
-            if raw.decode(errors="replace") != text:
-                return (
-                    f"{parsed.source}:{line}: Arrow holds UTF-8, which {quoted(raw)} is not: "
-                    "write it as UTF-8, or convert to vw"
-                )
+    for one in some:
+        names = one.batch.names or ()
+        for i, line in enumerate(one.line.tolist()):
+            tag = [one.tags[i]] if one.tags is not None else []
+            for text in (*tag, *names[one.batch.start[i] : one.batch.start[i + 1]]):
+                raw = text.encode("utf-8", "surrogateescape")
+                if raw.decode(errors="replace") != text:
+                    return (
+                        f"{one.source}:{line}: Arrow holds UTF-8, which {quoted(raw)} is not: "
+                        "write it as UTF-8, or convert to vw"
+                    )
     raise AssertionError("every text is Unicode")
 
 

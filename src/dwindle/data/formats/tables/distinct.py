@@ -15,8 +15,12 @@ from dwindle.jit.numbers import uint64
 ONE = uint64(1)
 
 
-def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def distinct(
+    key: NDArray[Any], most: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return where each distinct key first occurs, and which of them each key is.
+
+    With ``most``, a power of two of at least 512, stop before there are more distinct keys.
 
     >>> first, which = distinct(np.array([7, 3, 7, 7, 5], np.uint64))
     >>> first.tolist(), which.tolist()
@@ -27,10 +31,12 @@ def distinct(key: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     n, done = 0, 0
     mixer = random_mixer()
     bits = max(10, len(key).bit_length() - 1)  # in most batches, keys occur several times
+    last = 64 if most is None else most.bit_length()  # a table is at most half full
+    bits = min(bits, last)
     while True:
         n, done = _number(key, np.zeros(1 << bits, np.int32), mixer, n, done, known, first, which)
-        if done == len(key):
-            return first[:n], which
+        if done == len(key) or bits == last:
+            return first[:n], which[:done]
         bits += 1
 
 

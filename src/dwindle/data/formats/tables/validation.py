@@ -69,6 +69,11 @@ class Validation:
 
 def _check_values(column: pa.Array) -> None:
     """Check a column of any type; short strings, at which Arrow is slow, as one long string."""
+    if pa.types.is_struct(column.type):
+        column.validate()
+        for number in range(column.type.num_fields):
+            _check_values(column.field(number))
+        return
     raw = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}.get(column.type)
     if raw is None or not len(column):
         column.validate(full=True)
@@ -91,5 +96,8 @@ def _check_values(column: pa.Array) -> None:
 
 def _same(some: list[Any], others: list[Any] | None) -> bool:
     """Tell whether two arrays are at the same place, which is not given away while it is known."""
-    places = [[each and (each.address, each.size) for each in of or ()] for of in (some, others)]
+    places = [
+        [None if each is None else (each.address, each.size) for each in of or ()]
+        for of in (some, others)
+    ]
     return others is not None and places[0] == places[1]
