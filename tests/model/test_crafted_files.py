@@ -16,7 +16,7 @@ from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
-from dwindle.model.classes import model_of, states_of
+from dwindle.model.learned import model_of, states_of
 from dwindle.model.loading import load_saved
 from dwindle.model.path import Path as AllLanes
 from helpers import crafted
@@ -139,7 +139,7 @@ def test_what_a_crafted_checkpoint_says_is_told(changed, told, tmp_path):
     [
         ("id", 0, "id 0 is there more than once"),
         ("weight", np.nan, "weight: expected finite numbers"),
-        ("energy", np.nan, "energy: expected finite numbers"),
+        ("norm", np.nan, "norm: expected finite numbers"),
     ],
 )
 def test_the_column_of_a_crafted_checkpoint_is_told(column, value, told, tmp_path):

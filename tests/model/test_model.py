@@ -19,7 +19,8 @@ from dwindle import Averaged, Batch, DataError, Learner, Logistic, Plain, Trunca
 from dwindle.features.names import Text
 from dwindle.model import storage
 from dwindle.model.checkpoint import load_checkpoint, save_checkpoint
-from dwindle.model.model import Model, heaviest_first
+from dwindle.model.model import Model
+from dwindle.model.order import heaviest_first
 from helpers.effort import few_examples, in_full
 from helpers.ingredients import SCHEDULES, over_ingredients
 from helpers.random_streams import batch_of, cut, seeds, stream

@@ -11,7 +11,8 @@ from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.dual_averaging import FTRL
 from dwindle.algorithm.sigmas import Sigmas
 from dwindle.engine.one_vs_rest import OneVsRest
-from dwindle.model.classes import ClassModels, states_of
+from dwindle.model.classes import ClassModels
+from dwindle.model.learned import states_of
 from dwindle.model.loading import load_model
 from dwindle.model.storage import read, write
 from helpers.planted_data import CLASSES, NUMBERS, batch_of

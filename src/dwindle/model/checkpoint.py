@@ -3,6 +3,8 @@
 A checkpoint has the columns of a model's file, and one for each other field of the learner's cells.
 """
 
+from __future__ import annotations
+
 import copyreg
 import os
 from collections.abc import Mapping
@@ -10,10 +12,10 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dwindle._base.checks import mapping, reading_from, whole
 from dwindle._base.errors import DataError
+from dwindle._base.later import pa
 from dwindle._base.remote import shown
 from dwindle.engine.kinds import learner_from
 from dwindle.engine.lanes import LaneLearner

@@ -7,7 +7,6 @@ import numpy as np
 
 from dwindle._base.checks import flag, mapping, number, numbers, real, whole
 from dwindle._base.errors import DataError
-from dwindle.engine.lane_memory import Moment
 from dwindle.engine.lane_scores import Choice
 from dwindle.engine.state_checks import check_keys, check_moments, checked_clock
 
@@ -74,6 +73,8 @@ def _check_metadata(metadata: Mapping[str, Any], n_models: int) -> None:
 
 
 def _check_moment(moment: Any) -> None:
+    from dwindle.engine.lane_memory import Moment  # noqa: PLC0415  (of learners in lanes)
+
     when = Moment(**mapping(moment, "moment"))
     whole(when.lane, "the lane of the moment")
     for name in ("gravity", "root", "clock"):

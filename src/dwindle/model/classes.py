@@ -1,22 +1,23 @@
 """Models of several classes: one of each class, in one file."""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.algorithm.losses import log_probabilities
 from dwindle.engine.explain import Explanation
-from dwindle.engine.learner import Learner
-from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch, Features
 from dwindle.model.model import Model, save_models
 
+if TYPE_CHECKING:
+    from dwindle.engine.one_vs_rest import OneVsRest
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class ClassModels:
     """A model for each class, whose metadata names the classes in their order."""
 
@@ -83,36 +84,15 @@ class ClassModels:
         """Return, for each class, what each feature of one example adds to its prediction."""
         return dict(zip(self.classes, (model.explain(x) for model in self.members), strict=True))
 
-    def learner(self, settings: Mapping[str, Any] | None = None) -> OneVsRest:
+    def learner(self, settings: Mapping[str, Any] | None = None) -> "OneVsRest":
         """Make learners that go on from these models, perhaps with other settings."""
+        from dwindle.engine.one_vs_rest import OneVsRest  # noqa: PLC0415  (to predict needs none)
+
         return OneVsRest([model.learner(settings) for model in self.members])
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the models to one file, replacing an earlier one once whole; return its size."""
         return save_models(path, self.members)
-
-
-def model_of(
-    learner: Learner | OneVsRest,
-    metadata: Mapping[str, Any] | None = None,
-    keep: int | None = None,
-    states: Sequence[dict[str, Any]] | None = None,
-) -> Model | ClassModels:
-    """Make a model of what was learned; with ``keep``, of the heaviest features of each class.
-
-    ``states`` are what `states_of` gave, if the model is to have them.
-    """
-    members = [learner] if isinstance(learner, Learner) else learner.members
-    models = [Model.of(each, metadata, keep) for each in members]
-    if states is not None:
-        models = [replace(m, state=state) for m, state in zip(models, states, strict=True)]
-    return models[0] if isinstance(learner, Learner) else ClassModels(models)
-
-
-def states_of(learner: Learner | OneVsRest) -> list[dict[str, Any]]:
-    """Return the state of a learner, or that of the learner of each class."""
-    members = [learner] if isinstance(learner, Learner) else learner.members
-    return [each.state() for each in members]
 
 
 def class_log_probabilities(loss: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,15 +1,17 @@
 """The columns of a model file: the rows of one model, or of several, one below the other."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base.checks import whole
 from dwindle._base.errors import DataError
+from dwindle._base.later import pa
 from dwindle.features.names import JoinedNames, Text
 from dwindle.model.storage import numbers, texts
 
@@ -20,7 +22,7 @@ STATISTICS = ("scale", "root", "mean")  # columns of what is known of features b
 CELL = "cell_"  # begins the names of the columns of a learner's cells
 
 
-def columns_of(models: "Sequence[Model]") -> tuple[dict[str, Any], dict[str, Any]]:
+def columns_of(models: Sequence[Model]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns of models, one below the other, and what is to be said of their states."""
     known = _statistics(models)
     said: dict[str, Any] = {}
@@ -58,7 +60,7 @@ def _below(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _statistics(models: "Sequence[Model]") -> dict[str, list[NDArray[Any]]]:
+def _statistics(models: Sequence[Model]) -> dict[str, list[NDArray[Any]]]:
     """Return the statistics of each model, those that some of them have."""
     kinds = {name: each.dtype for model in models for name, each in model.statistics.items()}
     usual = {name: np.ones if name == "scale" else np.zeros for name in kinds}

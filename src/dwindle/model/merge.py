@@ -172,10 +172,11 @@ def _metadata(models: Sequence[Model], importance: NDArray[np.float64]) -> dict[
 def _reading(models: Sequence[Model]) -> ReadOptions:
     """Return how the data of all models was read, with the columns of all; or refuse them."""
     first, *rest = (as_before(m.metadata["reading"], ReadOptions()) for m in models)
-    for other in rest:
+    for each in rest:
+        other = each
         if other.schema is not None and first.schema is not None:
             schema = first.schema.united(other.schema)
-            first, other = (replace(o, schema=schema, columns={}) for o in (first, other))  # noqa: PLW2901
+            first, other = (replace(o, schema=schema, columns={}) for o in (first, other))
         if other != first:
             here, there = kept_reading(other), kept_reading(first)
             name = next(name for name in here if here[name] != there[name])

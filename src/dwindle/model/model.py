@@ -9,39 +9,38 @@ With the learner's state, its other features follow with weight 0, and a column 
 its cells; so learning can go on from the file to the bit.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base import remote
 from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import from_recipe, json_number
-from dwindle._base.errors import DataError, DivergedError, SettingError
-from dwindle.algorithm.shrinkage import LATE
-from dwindle.engine.cardinality import DistinctCounter
+from dwindle._base.errors import DataError, DivergedError
+from dwindle._base.later import pa
 from dwindle.engine.explain import Explanation, explained
 from dwindle.engine.fixed import FixedWeights
-from dwindle.engine.kinds import learner_from, learner_of
-from dwindle.engine.lanes import LaneLearner
-from dwindle.engine.learner import Learner
-from dwindle.engine.table import n_cells_for
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
 from dwindle.model.checks import check_models
 from dwindle.model.columns import columns_of, fields_in
-from dwindle.model.order import heaviest_first
+from dwindle.model.order import order_and_names
 from dwindle.model.storage import read, write
+
+if TYPE_CHECKING:
+    from dwindle.engine.learner import Learner
 
 KINDS = ("model", "classifier", "path")  # of files, which all have the columns of a model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """Features and their weights, heaviest first, with the settings they were learned with.
 
@@ -63,15 +62,15 @@ class Model:
     @classmethod
     def of(
         cls, learner: Learner, metadata: Mapping[str, Any] | None = None, keep: int | None = None
-    ) -> "Model":
+    ) -> Model:
         """Make a model of a learner's live features; with ``keep``, of that many heaviest ones."""
         key, weight = learner.weight_of_keys()
         intercept = learner.intercept
         check_finite(weight, intercept)
-        order = heaviest_first(key, weight)[:keep]
+        order, names = order_and_names(key, weight, learner.table.names, keep)
         key, weight = key[order], weight[order]
         return cls(
-            *(key, weight, learner.table.names.of(key), intercept),
+            *(key, weight, names, intercept),
             *(learner.settings(), metadata_of(learner, metadata)),
             statistics=learner.statistics_of(key),
             moment=learner.moment(),
@@ -93,11 +92,11 @@ class Model:
         """The loss it was trained with."""
         return from_recipe(self.settings["loss"])
 
-    def heaviest(self, n: int | None) -> "Model":
+    def heaviest(self, n: int | None) -> Model:
         """Keep only the n heaviest features; None keeps all."""
         return self if n is None else self.rows(slice(n))
 
-    def rows(self, at: Any, **changed: Any) -> "Model":
+    def rows(self, at: Any, **changed: Any) -> Model:
         """Keep only these features, with other fields perhaps changed."""
         names = self.names[at] if isinstance(at, slice) else Text(*self.names.spelled(at))
         statistics = {name: each[at] for name, each in self.statistics.items()}
@@ -116,53 +115,9 @@ class Model:
         Without, it begins with the weights, and with fresh statistics. It takes dicts as they are:
         `predict` and `explain` of the model read them by its columns.
         """
-        settings = self.settings if settings is None else settings
-        if settings["loss"] != self.settings["loss"]:
-            raise SettingError(
-                f"the model was trained with {self.loss}, and another loss cannot go on from it"
-            )
-        if self.state is None or _differ(settings, self.settings):
-            return self._with_these_weights(settings)
-        learner = learner_from(self.state | {"settings": self.settings})
-        learner.begin_passes()
-        if settings != self.settings:
-            if not isinstance(learner, LaneLearner):
-                learner.table.settle(learner.clock.now, learner.clock.size)
-            learner = learner_from(learner.state() | {"settings": settings})
-        return learner
+        from dwindle.model.learned import learner_from_model  # noqa: PLC0415  (to predict needs none)
 
-    def _with_these_weights(self, settings: Mapping[str, Any]) -> Learner:
-        """Make a learner that knows these weights and nothing else."""
-        fresh, n = learner_of(settings), len(self)
-        scale = fresh.label_scale
-        if scale.scaled:
-            if "label_moments" not in self.metadata:
-                raise SettingError(
-                    "the model learned its labels as they are: go on without standardize"
-                )
-            scale.moments[:] = self.metadata["label_moments"]
-        unit = scale.unit or 1.0  # 0 if all labels were the same, when there are no weights
-        is_as_then = settings.get("scale_labels") == self.settings.get("scale_labels")
-        state = fresh.begun(
-            *(self.key, self.weight / unit, (self.intercept - scale.mean) / unit),
-            *(self.statistics, self.moment if is_as_then else None),
-        )
-        seen = DistinctCounter()
-        seen.observe(self.key)
-        state |= {"names": self.names, "n_cells": n_cells_for(n), "peak": n, "seen": seen.packed()}
-        learner = learner_from(state)
-        if not isinstance(learner, LaneLearner) and not self._agrees(learner):
-            raise DataError(
-                f"with {learner.update} a weight follows from sums that this model lacks: "
-                "train the earlier one with --save-state"
-            )
-        return learner
-
-    def _agrees(self, learner: Learner) -> bool:
-        """Whether a learner has these weights."""
-        key, weight = learner.weight_of_keys()
-        kept, own = weight[np.argsort(key)], self.weight[np.argsort(self.key)]
-        return len(kept) == len(own) and np.allclose(kept, own, rtol=1e-6, atol=0.0)
+        return learner_from_model(self, self.settings if settings is None else settings)
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each feature by name, heaviest first."""
@@ -222,7 +177,7 @@ class Model:
         return write(path, "model", columns, about | {"metadata": self.metadata} | state)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Model":
+    def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model from a file; raise a DataError that names the file if it cannot be used."""
         found = load_models(path)
         if len(found) > 1:
@@ -231,17 +186,6 @@ class Model:
                 "dwindle.load"
             )
         return found[0]
-
-
-def _differ(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Whether learners of these settings remember other things."""
-
-    def remembered(each: Mapping[str, Any]) -> tuple[bool, set[str], Any, Any]:
-        in_lanes = each["shrinkage"] if "choice" in each else None
-        late = set(each["shrinkage"]) & {cls.__name__ for cls in LATE.values()}  # by time stamps
-        return each.get("scale_labels", False), set(each["update"]), in_lanes, late
-
-    return remembered(settings) != remembered(others)
 
 
 def check_finite(weight: NDArray[np.float64], intercept: Any) -> None:

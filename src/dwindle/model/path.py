@@ -5,26 +5,25 @@ more columns: ``lane0``, ``lane1`` and so on are the weights in each lane, from 
 the strongest. The JSON says of each lane what `Path.frontier` says, and its intercept.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dwindle._base.checks import reading_from
 from dwindle._base.dispatch import json_number
 from dwindle._base.errors import DataError, SettingError
+from dwindle._base.later import pa
 from dwindle._base.remote import shown
 from dwindle.engine.explain import Explanation
 from dwindle.engine.lane_scores import Lane, best_within
-from dwindle.engine.lanes import LaneLearner
-from dwindle.engine.learner import Learner
-from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch, Features
 from dwindle.model.classes import ClassModels
 from dwindle.model.model import (
@@ -35,13 +34,17 @@ from dwindle.model.model import (
     metadata_of,
     models_in,
 )
-from dwindle.model.order import heaviest_first
+from dwindle.model.order import heaviest_first, order_and_names
 from dwindle.model.storage import numbers, read, write
+
+if TYPE_CHECKING:
+    from dwindle.engine.learner import Learner
+    from dwindle.engine.one_vs_rest import OneVsRest
 
 LANE = "lane"  # begins the names of the columns of weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lanes:
     """The lanes of one learner.
 
@@ -56,8 +59,10 @@ class Lanes:
     judged_by: str
 
     @classmethod
-    def of(cls, learner: Learner, metadata: Mapping[str, Any] | None) -> "Lanes":
+    def of(cls, learner: Learner, metadata: Mapping[str, Any] | None) -> Lanes:
         """Take the lanes of a learner."""
+        from dwindle.engine.lanes import LaneLearner  # noqa: PLC0415  (to predict needs none)
+
         if not isinstance(learner, LaneLearner):
             raise SettingError("a path needs several gravities: gravity auto, or several sigmas")
         key, weight = learner.weights_of_lanes()
@@ -65,10 +70,10 @@ class Lanes:
         check_finite(weight, intercept)
         live = weight.any(axis=1)
         key, weight = key[live], weight[live]
-        order = heaviest_first(key, weight[:, learner.lane])
+        order, names = order_and_names(key, weight[:, learner.lane], learner.table.names)
         key, weight = key[order], weight[order]
         base = Model(
-            *(key, weight[:, learner.lane], learner.table.names.of(key)),
+            *(key, weight[:, learner.lane], names),
             float(intercept[learner.lane]),
             learner.settings(),
             metadata_of(learner, metadata),
@@ -123,7 +128,7 @@ class Lanes:
         return named | {"intercept": intercepts, "judged_by": self.judged_by}
 
     @classmethod
-    def read(cls, base: Model, weight: NDArray[Any], said: Mapping[str, Any]) -> "Lanes":
+    def read(cls, base: Model, weight: NDArray[Any], said: Mapping[str, Any]) -> Lanes:
         """Make the lanes of what a file says; raise a DataError if it contradicts itself."""
         columns = [said[name] for name in Lane._fields]
         kinds = float, float, int, float, float, float, bool
@@ -139,13 +144,14 @@ class Lanes:
         return cls(base, weight.astype(np.float64), intercept, lanes, str(said["judged_by"]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Path:
     """The models of several gravities that were learned together, from the densest to the sparsest.
 
     It predicts, explains and has the weights of the lane that was chosen; `model` picks another. Of
     several classes each has lanes of its own.
 
+    >>> from dwindle.engine.lanes import LaneLearner
     >>> learner = LaneLearner()
     >>> for _ in range(100):
     ...     for noise in ({}, {"noise": 1}):
@@ -166,11 +172,13 @@ class Path:
         learner: Learner | OneVsRest,
         metadata: Mapping[str, Any] | None = None,
         states: Sequence[dict[str, Any]] | None = None,
-    ) -> "Path":
+    ) -> Path:
         """Make a path of what a learner of several gravities learned.
 
         ``states`` are what `states_of` gave, if learning is to go on from it to the bit.
         """
+        from dwindle.engine.learner import Learner  # noqa: PLC0415  (to predict needs none)
+
         learners = [learner] if isinstance(learner, Learner) else learner.members
         members = [Lanes.of(each, metadata) for each in learners]
         if states is not None:
@@ -180,7 +188,7 @@ class Path:
             ]
         return cls(members)
 
-    def with_models(self, models: Sequence[Model]) -> "Path":
+    def with_models(self, models: Sequence[Model]) -> Path:
         """Return the same path with other names, say, of its features."""
         pairs = zip(self.members, models, strict=True)
         return Path([replace(each, base=base) for each, base in pairs])
@@ -275,7 +283,7 @@ class Path:
         return write(path, "path", columns, about)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Path":
+    def load(cls, path: str | os.PathLike[str]) -> Path:
         """Read a path from a file; raise a DataError that names the file if it cannot be used."""
         table, about = read(path, *KINDS)
         if about["kind"] != "path":

@@ -5,6 +5,8 @@ digest covers all columns, and every page has a checksum, so that a truncated or
 refused by name.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Mapping
@@ -13,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dwindle._base.checks import NONSENSE, mapping, reading_from
 from dwindle._base.dispatch import check_recipes
 from dwindle._base.errors import DataError
 from dwindle._base.files import replacing
+from dwindle._base.later import pa, pq
 from dwindle._base.remote import local, shown
 from dwindle.algorithm.schedules import Schedule
 from dwindle.features.arrow import (
