@@ -95,14 +95,21 @@ def test_that_code_is_compiled_is_told_when_it_takes_long(tmp_path):
 
     def told(*options):
         terminal = Terminal(
-            "train", data, "--model", tmp_path / "m", *options, NUMBA_CACHE_DIR=str(cache)
+            "train",
+            data,
+            "--model",
+            tmp_path / "m",
+            "--gravity",
+            "0",
+            *options,
+            NUMBA_CACHE_DIR=str(cache),
         )
         assert terminal.end() == 0
         lines = [line.strip() for line in left_on(terminal.written)]
         return lines.count(COMPILING)
 
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
-    words = command("train", data, "--model", tmp_path / "m")
+    words = command("train", data, "--model", tmp_path / "m", "--gravity", "0")
     log = subprocess.run(words, capture_output=True, check=True, text=True, env=environment).stderr
     assert log.splitlines().count(COMPILING) == 1
     [time] = re.findall(r"time +(.+) s \((.+) s compiling\), (.+) examples a second", log)

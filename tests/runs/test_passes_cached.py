@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dwindle import DivergedError, Learner, Plain, Squared, Truncation
-from dwindle.data.cache import CachedExamples
+from dwindle.data.cached_examples import CachedExamples
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
 from dwindle.features.keys import key_of

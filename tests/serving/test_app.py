@@ -453,7 +453,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(model):
 
 # Who may ask
 
-TOKEN = "0123456789abcdef"  # noqa: S105
+TOKEN = "0123456789abcdef"  # noqa: S105  (of a test)
 
 
 def test_a_token_is_asked_for(model):

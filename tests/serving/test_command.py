@@ -20,7 +20,7 @@ def said(*words, env=None):
     [
         ((), "name a MODEL to serve"),
         (("m.parquet", "--gravity", "0.1"), "--gravity says how to learn"),
-        (("--learn", "s", "--host", "0.0.0.0"), "give a token"),  # noqa: S104
+        (("--learn", "s", "--host", "0.0.0.0"), "give a token"),  # noqa: S104  (never bound)
         (("--learn", "s", "--certificate", "c.pem"), "both --certificate and --key"),
         (("--learn", "s", "--max-body", "much"), "expected a size like 500MB"),
         (("--learn", "s", "--class-weight", "balanced"), "requests have no end"),
@@ -58,8 +58,8 @@ def test_a_token_comes_from_a_private_file_or_the_environment(tmp_path):
 def test_another_address_is_said_out_loud_or_has_a_token():
     check_address("127.0.0.1", None, insecure=False)
     check_address("::1", None, insecure=False)
-    check_address("0.0.0.0", "token", insecure=False)  # noqa: S104
-    check_address("0.0.0.0", None, insecure=True)  # noqa: S104
+    check_address("0.0.0.0", "token", insecure=False)  # noqa: S104  (never bound)
+    check_address("0.0.0.0", None, insecure=True)  # noqa: S104  (never bound)
     with pytest.raises(ValueError, match="--insecure"):
         check_address("10.0.0.1", None, insecure=False)
 

@@ -91,7 +91,7 @@ def test_after_kills_under_load_the_weights_are_those_of_the_answered_stream(tmp
             client.start()
         before = len(answered)
         if kill % 5:  # every fifth comes while it begins, or replays
-            until(lambda: len(answered) > before)  # noqa: B023
+            until(lambda: len(answered) > before)  # noqa: B023  (called at once)
         time.sleep(chance.uniform(0.0, 0.4))
         server.kill()
         stop.set()

@@ -36,7 +36,7 @@ def driver():
 
 
 def test_the_pages_show_what_the_server_learns_as_it_learns(tmp_path, driver):
-    token = "0123456789abcdef0123"  # noqa: S105
+    token = "0123456789abcdef0123"  # noqa: S105  (of a test)
     right = {"authorization": f"Bearer {token}"}
     options = ("--learn", tmp_path, "--loss", "logistic")
     with running(*options, env={"DWINDLE_TOKEN": token}) as server:

@@ -1,5 +1,6 @@
 """The report of a model, or of a run: one HTML file that needs nothing else."""
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -175,7 +176,7 @@ def _run_list(s: Summary) -> Markup:
     return pairs(
         [
             ("time", f"{s.seconds:.2f} s"),
-            ("speed", f"{speed:,.0f} examples a second" if speed == speed else None),  # noqa: PLR0124
+            ("speed", f"{speed:,.0f} examples a second" if not math.isnan(speed) else None),
             ("memory", f"{memory / 1e6:,.0f} MB at the peak" if memory else None),
             ("model file", f"{s.model_bytes:,} bytes"),
             ("alive", f"{counted(s.peak_live, 'feature')} at the peak"),

@@ -19,8 +19,9 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.estimators._columns import HasColumns
 from dwindle.estimators._fitting import Models, Predictor, members_of
-from dwindle.model.classes import ClassModels, model_of, states_of
+from dwindle.model.classes import ClassModels
 from dwindle.model.display import html_of
+from dwindle.model.learned import model_of, states_of
 from dwindle.model.model import Model
 from dwindle.model.path import Path as LanePath
 from dwindle.runs.evaluate import evaluate

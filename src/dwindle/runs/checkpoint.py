@@ -26,7 +26,7 @@ COUNTS = (
 )
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Reached:
     """How far a run has come: with its settings and data, all it takes to go on."""
 

@@ -41,7 +41,7 @@ class Groups(NamedTuple):
         return positive, positive + np.cumsum(self.negative[::-1])[::-1]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Predicted:
     """Predictions beside their labels and weights: all that a metric is computed from.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle._base.errors import DataError, SettingError, errors_at
-from dwindle.data.cache import CachedExamples
+from dwindle.data.cached_examples import CachedExamples
 from dwindle.data.formats.block import BadLine, Parsed
 from dwindle.data.labels import Labels, balanced, listed
 from dwindle.data.options import ReadOptions, kinds_for

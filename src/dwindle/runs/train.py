@@ -19,6 +19,7 @@ from dwindle._base.files import (
     size_of,
     written,
 )
+from dwindle._base.later import import_arrow
 from dwindle._base.system import peak_memory
 from dwindle._base.threads import Worker
 from dwindle.algorithm.losses import for_classes, is_classification
@@ -31,7 +32,8 @@ from dwindle.data.sources import Position, Sources, once_only, size, sources
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.jit.compile import seconds_compiling
-from dwindle.model.classes import ClassModels, model_of, states_of
+from dwindle.model.classes import ClassModels
+from dwindle.model.learned import model_of, states_of
 from dwindle.model.loading import load_model, load_saved
 from dwindle.model.model import Model
 from dwindle.model.path import Path as AllLanes
@@ -128,6 +130,7 @@ class _Run(checkpoint.Reached):
         self.note = cache(observer.note)
         self.unlabelled = 0  # examples before the first with a label, which decides on the loss
         self.worker = Worker()  # measures, while the learner learns on
+        self.importer: Worker | None = None  # imports what the model is written with, meanwhile
         self.begin, self._compiled = time.monotonic(), seconds_compiling()
         self._saved = (self.begin, 0)
         self._before = 0  # examples that an earlier run learned from
@@ -173,6 +176,9 @@ class _Run(checkpoint.Reached):
     def _step(self, parsed: Parsed) -> None:
         """Learn from a batch; write a checkpoint if it is time, or if the run is to stop."""
         self._learn(parsed)
+        if self.importer is None and parsed.end != self.size:  # there is more to learn from
+            self.importer = Worker()
+            self.importer.do(import_arrow)
         self._tell_position(parsed.end)
         self.observer.learned(self)
         if self.observer.should_stop():
@@ -401,6 +407,8 @@ class _Run(checkpoint.Reached):
     def clean_up(self) -> None:
         """Remove the best model so far, unless a checkpoint needs it."""
         self.worker.close()
+        if self.importer is not None:
+            self.importer.close()
         if self.data.holdout is not None and not self.checkpoint.exists():
             self.best_path.unlink(missing_ok=True)
 

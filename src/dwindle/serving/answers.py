@@ -150,20 +150,22 @@ def _spread(column: Any, places: Sequence[int], refusals: Mapping[int, str]) -> 
 
 def model_json(model: Model | ClassModels) -> dict[str, Any]:
     """Return a model as JSON: its weights by name, heaviest first."""
-    several = isinstance(model, ClassModels)
-    members = model.members if isinstance(model, ClassModels) else [model]
-    parts = [{"intercept": each.intercept, "weights": _weights(each)} for each in members]
-    body: dict[str, Any] = (
-        {"classes": dict(zip(map(str, model.classes), parts, strict=True))}  # type: ignore[union-attr]
-        if several
-        else parts[0]
-    )
+    if isinstance(model, ClassModels):
+        names = map(str, model.classes)
+        body = {"classes": dict(zip(names, map(_body, model.members), strict=True))}
+    else:
+        body = _body(model)
     return {
         "features": len(model),
         "settings": model.settings,
         "metadata": model.metadata,
         **body,
     }
+
+
+def _body(model: Model) -> dict[str, Any]:
+    """Return the intercept and the weights of one model."""
+    return {"intercept": model.intercept, "weights": _weights(model)}
 
 
 def _weights(model: Model) -> dict[str, float]:

@@ -194,9 +194,10 @@ class Bodies:
             if features is not None and each.get("features") is features
         )
         # As the reader, which looks closely if a member may be there twice, or a name has a NUL.
-        if None in examples or body.count(b'":') != n_members or b"\\u0000" in body:
+        if body.count(b'":') != n_members or b"\\u0000" in body:
             return None
-        return examples  # type: ignore[return-value]
+        plain = [features for features in examples if features is not None]
+        return plain if len(plain) == len(examples) else None
 
     def _features(self, each: Any) -> dict[str, Any] | None:
         """Return the features of an object, if there is nothing unusual about it."""

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from io import BytesIO
+from pathlib import Path as FilePath
 from typing import Any
 
 from dwindle._base.errors import DataError, SettingError
@@ -20,7 +20,8 @@ from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch
 from dwindle.model.checkpoint import load_checkpoint
-from dwindle.model.classes import ClassModels, model_of
+from dwindle.model.classes import ClassModels
+from dwindle.model.learned import model_of
 from dwindle.model.loading import load_model
 from dwindle.model.model import Model
 from dwindle.runs.predict import as_trained
@@ -164,7 +165,7 @@ class LearningService(Service):
             raise SettingError(
                 f"durability must be one of {', '.join(DURABILITIES)}, got {durability!r}"
             )
-        super().__init__(os.path.basename(os.path.abspath(folder)), limits)  # noqa: PTH100, PTH119
+        super().__init__(FilePath(folder).absolute().name, limits)
         self._note = note
         store = Store(folder, durability, note)
         try:
@@ -297,8 +298,7 @@ def model_file(model: Model | ClassModels) -> bytes:
     with TemporaryDirectory(prefix="dwindle-") as folder:
         path = f"{folder}/model.parquet"
         model.save(path)
-        with open(path, "rb") as file:  # noqa: PTH123
-            return BytesIO(file.read()).getvalue()
+        return FilePath(path).read_bytes()
 
 
 def _kept(settings: TrainSettings, model: Path | None) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def _kept(settings: TrainSettings, model: Path | None) -> dict[str, Any]:
         "format": FORMAT,
         "settings": json.loads(text),
         "reading": kept_reading(settings.reading),
-        "start_from": None if model is None else os.path.abspath(model),  # noqa: PTH100
+        "start_from": None if model is None else str(FilePath(model).absolute()),
     }
 
 

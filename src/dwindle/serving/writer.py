@@ -213,7 +213,10 @@ class Writer:
         while self._queue:
             first = self._queue[0]
             if isinstance(first, Job):
-                return group, None if group else self._queue.popleft()  # type: ignore[return-value]
+                if group:
+                    break
+                self._queue.popleft()
+                return group, first
             more = first.parsed.batch.n_examples
             if group and n + more > GROUP:
                 break

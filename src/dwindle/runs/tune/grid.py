@@ -30,6 +30,7 @@ ALL_DECAYS = (0.1, 0.2, 0.35, *DECAYS, 0.9, 1.0)
 ALL_PASSES = (*PASSES, 100, 300, 1000)
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
 TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added up
+STEADY = 2.0**40  # a beta beside which the slopes so far make no difference to a rate
 
 
 class Setting(NamedTuple):
@@ -226,7 +227,7 @@ def _steepest(examples: Sequence[Batch], like: Learner) -> float:
     has_units = "inverse" in like.table.cells.dtype.names
     adapts = Centred if isinstance(like.update, Centred) else Adaptive
     learner = (
-        Learner(like.loss, Truncation(), adapts(beta=1 / TINY), learning_rate=1.0)
+        Learner(like.loss, Truncation(), adapts(STEADY), learning_rate=STEADY * TINY)
         if has_units
         else Learner(
             *(like.loss, Truncation(), Plain()),

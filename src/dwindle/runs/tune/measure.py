@@ -26,7 +26,7 @@ from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest
 from dwindle.features.batch import Batch
-from dwindle.model.classes import model_of
+from dwindle.model.learned import model_of
 from dwindle.runs.class_metrics import OF_CLASSES, evaluate_classes
 from dwindle.runs.journal import Journal
 from dwindle.runs.loop import passes
