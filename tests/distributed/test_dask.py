@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from dwindle import DataError, ReadOptions, TrainSettings
+from dwindle.distributed import driver
 from helpers.effort import in_full
 from helpers.shards import Quiet, model_of_run, write_words
 
@@ -39,7 +40,7 @@ def words(tmp_path_factory):
 
 
 @contextmanager
-def cluster():
+def cluster(n_workers=2):
     quick = {
         "distributed.scheduler.worker-ttl": "5s",
         "distributed.worker.memory.target": False,
@@ -48,7 +49,7 @@ def cluster():
     with (
         dask.config.set(quick),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
@@ -95,6 +96,31 @@ def test_workers_that_are_killed_in_each_phase_change_nothing(words, whole, clie
     with sabotaged(client, tasks, signal.SIGKILL, tmp_path):
         assert model_of_run(words, tmp_path / "m", HOW, on=client)[0] == whole
     assert all((tmp_path / f"{task}-0").exists() for task in tasks)
+
+
+class Restarting(Quiet):
+    """An observer that starts a worker when it is told that there is none."""
+
+    def __init__(self, client):
+        super().__init__()
+        self.client = client
+
+    def note(self, text):
+        super().note(text)
+        if text.startswith("there are no workers"):
+            self.client.cluster.scale(1)
+
+
+def test_a_run_without_workers_says_so_and_waits_for_them(words, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(driver, "ALONE", 0.2)
+    with cluster(n_workers=0) as client:
+        observer = Restarting(client)
+        assert model_of_run(words, tmp_path, HOW, on=client, observer=observer)[0] == whole
+    about = [note for note in observer.notes if "workers" in note]
+    assert about == [
+        "there are no workers: the run goes on when there are some again",
+        "there are workers again",
+    ]
 
 
 @in_full

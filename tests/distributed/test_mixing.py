@@ -20,10 +20,12 @@ from dwindle import (
     Truncation,
 )
 from dwindle.algorithm.updates import Averaged
-from dwindle.distributed.mixing import boost, check_mixes, mix, shared
+from dwindle.distributed.mixing import check_mixes, mix
 from dwindle.distributed.parts import added, without
+from dwindle.distributed.sharing import boost, shared
 from dwindle.distributed.telling import Told, started, tell
 from helpers.effort import few_examples
+from helpers.shards import examples, told_by
 
 LEARNERS = {
     "plain": lambda: Learner(update=Plain(), shrinkage=Truncation(gravity=1e-3)),
@@ -33,23 +35,6 @@ LEARNERS = {
     "lanes": LaneLearner,
     "lanes of weights": lambda: LaneLearner(update=Adaptive(), shrinkage=Sigmas()),
 }
-
-
-def examples(n, seed, words=60):
-    rng = np.random.default_rng(seed)
-    weight = rng.normal(size=words) * (rng.random(words) < 0.3)
-    key = rng.integers(0, words, (n, 5))
-    x = rng.choice([1.0, 2.0, -1.0], (n, 5)).astype(np.float32)
-    label = np.where((weight[key] * x).sum(1) + rng.normal(size=n) > 0, 1, -1).astype(np.float32)
-    start = np.arange(0, 5 * n + 1, 5, dtype=np.int64)
-    return Batch(start, key.ravel().astype(np.uint64), x.ravel(), label)
-
-
-def told_by(learner, batch, shards):
-    own = shared(learner, shards)
-    start = started(own)
-    own.learn(batch)
-    return tell(own, start)
 
 
 def weights(learner):
@@ -75,6 +60,24 @@ def test_one_shard_is_one_machine(kind):
         rest = {key: expected[key] for key in found}
         assert found == pytest.approx(rest, rel=2e-3, abs=1e-6)
         assert many.intercept == pytest.approx(one.intercept, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_shard_tells_only_of_features_that_it_saw(kind):
+    """Whatever is in the bytes that pad the cells of the model that it began with."""
+    learner = LEARNERS[kind]()
+    learner.learn(examples(3000, 0, words=2000))
+    own, batch = shared(learner, 4), examples(40, 1, words=50)
+    start = started(own)
+    padded = start.cells.view(np.uint8).reshape(len(start.cells), -1)
+    used = np.zeros(start.cells.dtype.itemsize, bool)
+    for kind_of, offset, *_ in start.cells.dtype.fields.values():
+        used[offset : offset + kind_of.itemsize] = True
+    padded[:, ~used] = 0xAA
+    own.learn(batch)
+    found = set((tell(own, start).mark - np.uint64(1)).tolist())
+    assert found <= set(batch.key.tolist())
+    assert len(found) > 10
 
 
 @pytest.mark.parametrize("kind", ["ftrl", "rda", "lanes"])

@@ -98,6 +98,21 @@ def test_a_run_that_was_stopped_goes_on_and_makes_the_same_model(words, tmp_path
     assert model_of_run(words, tmp_path / "m", how, on="serial", run=run)[0] == whole
 
 
+@pytest.mark.slow
+def test_gravities_of_many_shards_are_compared_in_a_later_pass_and_nothing_is_left(words, tmp_path):
+    """What each shard told before is taken away from what all know; a run may stop in between."""
+    how, run = TrainSettings(passes=2), tmp_path / "run"
+    whole, summary = model_of_run(words, tmp_path / "whole", how, on="serial", shards=8)
+    assert sum(lane.chosen for lane in summary.frontier) == 1
+    assert all(0.5 < lane.judged < 1.0 for lane in summary.frontier)
+    options = {"on": "serial", "shards": 8, "run": run}
+    with pytest.raises(Stopped):
+        model_of_run(words, tmp_path / "m", how, **options, observer=Quiet(12))
+    assert len(list(run.glob("own-1-*"))) == 8
+    assert model_of_run(words, tmp_path / "m", how, **options)[0] == whole
+    assert not [*run.glob("own-*"), *run.glob("part-*")]
+
+
 def test_what_was_half_written_is_written_again(words, tmp_path):
     """A process that is killed leaves a part of a file under another name, which nobody reads."""
     how, run = TrainSettings(passes=2, update="ftrl", gravity=0.3), tmp_path / "run"

@@ -4,7 +4,9 @@ from hashlib import sha256
 
 import numpy as np
 
-from dwindle import Observer, TrainSettings, train
+from dwindle import Batch, Observer, TrainSettings, train
+from dwindle.distributed.sharing import shared
+from dwindle.distributed.telling import started, tell
 
 SETTINGS = {
     "adaptive": {"update": "adaptive", "gravity": 1e-4},
@@ -62,3 +64,22 @@ def model_of_run(data, folder, how=None, **options):
     options = {"observer": Quiet(), "shards": 4} | options
     summary = train([str(data)], target, how or TrainSettings(), **options)
     return sha256(target.read_bytes()).hexdigest(), summary
+
+
+def examples(n, seed, words=60):
+    """Draw examples of five words, of which some tell the class."""
+    rng = np.random.default_rng(seed)
+    weight = rng.normal(size=words) * (rng.random(words) < 0.3)
+    key = rng.integers(0, words, (n, 5))
+    x = rng.choice([1.0, 2.0, -1.0], (n, 5)).astype(np.float32)
+    label = np.where((weight[key] * x).sum(1) + rng.normal(size=n) > 0, 1, -1).astype(np.float32)
+    start = np.arange(0, 5 * n + 1, 5, dtype=np.int64)
+    return Batch(start, key.ravel().astype(np.uint64), x.ravel(), label)
+
+
+def told_by(learner, batch, shards):
+    """Return what one of so many shards tells of a batch."""
+    own = shared(learner, shards)
+    start = started(own)
+    own.learn(batch)
+    return tell(own, start)

@@ -53,9 +53,15 @@ def is_dual(learner: Learner) -> bool:
     return isinstance(learner.update, FTRL)
 
 
+def some_cells(cells: Any, chosen: NDArray[Any]) -> Any:
+    """Return a copy of some cells; of records with padding numpy would copy field by field."""
+    return cells.view(f"V{cells.dtype.itemsize}")[chosen].view(cells.dtype)
+
+
 def full_cells(learner: Learner) -> Any:
-    """Return a copy of the cells that are in use."""
-    return learner.table.cells[learner.table.cells["key"] != 0]
+    """Return a copy of the cells that are in use, by key."""
+    at = np.flatnonzero(learner.table.cells["key"])
+    return some_cells(learner.table.cells, at[np.argsort(learner.table.cells["key"][at])])
 
 
 def known(learner: Learner, cells: Any, noted: float) -> Known:
@@ -67,7 +73,7 @@ def known(learner: Learner, cells: Any, noted: float) -> Known:
     scale = np.where(unit > 0.0, unit, 1.0)
     value = fields["lane"] if in_lanes else fields["z" if is_dual(learner) else "weight"][:, None]
     value = value / scale[:, None] if is_dual(learner) else value
-    energy = np.square(fields["root"] / scale) if "root" in fields else fields.get("energy", none)
+    norm = fields["root"] / scale if "root" in fields else fields.get("norm", none)
     of_mean, mean = none, fields.get("mean", none)
     if isinstance(learner.update, Centred):
         of_mean = np.maximum(fields["noted"], 0.0)
@@ -75,7 +81,7 @@ def known(learner: Learner, cells: Any, noted: float) -> Known:
     elif "mean" in fields:
         of_mean = np.where(mean != 0.0, noted, 0.0)
     rest = fields.get("seen", none), fields.get("last", none), mean, of_mean
-    return Known(cells["key"].copy(), value, energy, unit, *rest)
+    return Known(cells["key"].copy(), value, np.square(norm), unit, *rest)
 
 
 def cells_of(learner: Learner, found: Known, settled: Floats | float) -> Any:
@@ -91,7 +97,7 @@ def cells_of(learner: Learner, found: Known, settled: Floats | float) -> Any:
         "unit": found.unit,
         "inverse": inverted(found.unit),
         "root": np.sqrt(found.energy) * unit,
-        "energy": found.energy,
+        "norm": np.sqrt(found.energy),
         "seen": np.round(found.seen),
         "last": found.last,
         "mean": found.mean,

@@ -1,7 +1,8 @@
 """The driver of a run on many machines: it hands out tasks, and sees only counts."""
 
 import secrets
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from dwindle._base.errors import DataError, DivergedError, SettingError
 from dwindle._base.files import Place
 from dwindle._base.remote import shown
-from dwindle.distributed import tasks
+from dwindle.distributed import places, tasks
 from dwindle.distributed.engines import Engine, WorkerDiedError
 from dwindle.distributed.plan import Plan, plan_file
 from dwindle.runs.loop import Pass
@@ -19,6 +20,7 @@ from dwindle.runs.summary import Summary
 
 RETRIES = 2  # of a task that raised an error, which may be of a flaky storage
 LOOK = 0.2  # seconds between looks at whether the run is to stop
+ALONE = 5.0  # seconds without any worker, after which that is told
 FEW = 1000  # examples of a shard, below which mixing may cost accuracy
 AT_ONCE = 16  # files that are removed at once
 RAISED = {each.__name__: each for each in (DataError, DivergedError, SettingError)}
@@ -46,22 +48,21 @@ class Driver:
         self.memory = 0  # the most that a worker took
         self.examples = 0  # that were learned from here, in all passes
         self._pending: dict[Future[Any], Job] = {}
+        self._looked = self._worked = time.monotonic()  # for workers, and when there were some
+        self._is_alone = False
 
     def go(self) -> Summary:
         """Make all passes; return the summary of the model, which is in the run's folder."""
         for p in range(1, self.plan.passes + 1):
-            judged = p == 1 and tasks.judges(self.plan)
-            if not tasks.after(self.run, self.plan, p).exists():
-                if not tasks.mixed_file(self.run, p).exists():
-                    self._stage(str(p), p, tasks.train_shard, f"pass {p}")
-                done = self._one(f"finalize-pass{p}", f"pass {p}", tasks.finalize, p)
+            is_over = places.after(self.run, p).exists()
+            stages = places.stages(self.plan, p)
+            if not is_over:
+                for stage in stages:
+                    self._stage(stage, p)
+            done = self._one(f"finalize-pass{p}", f"pass {p}", tasks.finalize, p)
+            if not is_over:
                 self._tell_pass(p, done)
-                if judged:
-                    self._stage(tasks.JUDGED, 0, tasks.judge_shard, "comparing gravities")
-                    self._one("finalize-judged", "comparing gravities", tasks.judge)
-                self._remove(p, judged=judged)
-            else:
-                done = self._one(f"finalize-pass{p}", f"pass {p}", tasks.finalize, p)
+                self._remove(p, stages)
             if done["best"].number and done["best"].since >= self.plan.run["patience"]:
                 break
         outcome = self._one("write-model", "the model", tasks.write_model)
@@ -70,36 +71,35 @@ class Driver:
 
     # Tasks
 
-    def _stage(self, stage: str, p: int, task: Callable[..., Any], told: str) -> None:
+    def _stage(self, stage: str, p: int) -> None:
         """Run a task for each shard, and add up what they tell, four at a time."""
-        widths = [self.n]
-        while widths[-1] > 1:
-            widths.append(-(-widths[-1] // tasks.FAN))
+        widths = places.widths(self.n)
         done: set[tuple[int, int]] = set()
-        so_far = ShardsDone(p or 1, self.plan.passes, 0, self.n, 0, 0.0, 0.0, 0)
-        kind = "train" if p else "judge"
+        so_far = ShardsDone(p, self.plan.passes, 0, self.n, 0, 0.0, 0.0, 0)
+        learns = stage != places.JUDGED
+        told = f"pass {p}" if learns else "comparing gravities"
         for k in range(self.n):
-            name = f"{kind}-pass{p or 1}-shard{k}"
-            numbers = (p, k) if p else (k,)
+            name = f"{'train' if learns else 'judge'}-pass{p}-shard{k}"
+            task, numbers = (tasks.train_shard, (p, k)) if learns else (tasks.judge_shard, (k,))
             self._submit(Job(name, f"{told}, shard {k}", task, numbers, 0, k))
-        if p:
+        if learns:
             self.observer.shards(so_far)
         while self._pending:
             for job, outcome in self._ended():
                 done.add((job.level, job.k))
-                if job.level == 0 and p:
+                if job.level == 0 and learns:
                     so_far = so_far.plus(outcome)
                     self.observer.shards(so_far)
-                up, level = job.k // tasks.FAN, job.level + 1
+                up, level = job.k // places.FAN, job.level + 1
                 if level == len(widths):
                     continue
-                of = range(up * tasks.FAN, min((up + 1) * tasks.FAN, widths[job.level]))
+                of = range(up * places.FAN, min((up + 1) * places.FAN, widths[job.level]))
                 if all((job.level, j) in done for j in of):
                     name = f"merge-{stage}-level{level}-{up}"
                     args = (stage, level, up, widths[job.level])
                     where = f"{told}, adding up shards"
                     self._submit(Job(name, where, tasks.merge, args, level, up))
-        if p:
+        if learns:
             self.examples += so_far.examples
 
     def _one(self, name: str, told: str, task: Callable[..., Any], *args: Any) -> dict[str, Any]:
@@ -122,6 +122,7 @@ class Driver:
         if self.observer.should_stop():
             self._cancel()
             raise Stopped(plan_file(self.run))
+        self._look_for_workers()
         found = []
         for future in wait(self._pending, LOOK, FIRST_COMPLETED).done:
             job = self._pending.pop(future)
@@ -130,6 +131,23 @@ class Driver:
                 self.memory = max(self.memory, outcome["memory"])
                 found.append((job, outcome))
         return found
+
+    def _look_for_workers(self) -> None:
+        """Tell once that there are no workers, and once that they are back; tasks wait for them."""
+        now = time.monotonic()
+        if self.engine.workers is None or now - self._looked < ALONE / 4:
+            return
+        self._looked = now
+        if self.engine.workers():
+            self._worked = now
+        is_alone = now - self._worked > ALONE
+        if is_alone != self._is_alone:
+            self._is_alone = is_alone
+            self.observer.note(
+                "there are no workers: the run goes on when there are some again"
+                if is_alone
+                else "there are workers again"
+            )
 
     def _outcome(self, job: Job, future: "Future[Any]") -> dict[str, Any] | None:
         """Return what a task returned; None if it is tried again."""
@@ -192,13 +210,13 @@ class Driver:
 
     # Files
 
-    def _remove(self, p: int, *, judged: bool) -> None:
+    def _remove(self, p: int, stages: Sequence[str]) -> None:
         """Remove the parts of a pass, which its checkpoint stands for."""
-        found: list[Place] = [tasks.names_file(self.run, p, k) for k in range(self.n)]
-        for stage in (str(p), tasks.JUDGED) if judged else (str(p),):
-            width = self.n
-            for level in range(tasks.root_level(self.n) + 1):
-                found += [tasks.part_file(self.run, stage, level, k) for k in range(width)]
-                width = -(-width // tasks.FAN)
+        found: list[Place] = [places.names_file(self.run, p, k) for k in range(self.n)]
+        if 1 < p <= self.plan.compared_after:
+            found += [places.own_file(self.run, p - 1, k) for k in range(self.n)]
+        for stage in stages:
+            for level, width in enumerate(places.widths(self.n)):
+                found += [places.part_file(self.run, stage, level, k) for k in range(width)]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(lambda place: place.unlink(missing_ok=True), found))

@@ -21,11 +21,15 @@ HOW = "expected local, local:8, dask, dask://HOST:PORT, or in Python a Dask clie
 
 
 class Engine(NamedTuple):
-    """An executor, how many tasks it runs at once, and whether it takes names of tasks."""
+    """An executor, how many tasks it runs at once, and whether it takes names of tasks.
+
+    ``workers`` counts those that are there now, if they may come and go.
+    """
 
     executor: Executor
     slots: int
     takes_names: bool = False
+    workers: Callable[[], int] | None = None
 
     def submit(self, name: str, task: Callable[..., Any], *args: Any) -> "Future[Any]":
         """Begin a task."""
@@ -125,7 +129,7 @@ def engine_of(on: Any) -> Iterator[Engine]:
             yield engine
     elif isinstance(on, Executor):
         yield Engine(on, getattr(on, "_max_workers", None) or 1)
-    elif hasattr(on, "get_executor") and hasattr(on, "scheduler_info"):
+    elif hasattr(on, "get_executor") and hasattr(on, "nthreads"):
         yield _of_client(on)
     else:
         raise SettingError(f"on is {on!r}: {HOW}")
@@ -186,5 +190,14 @@ def _dask(address: str) -> Iterator[Any]:
 
 
 def _of_client(client: Any) -> Engine:
-    slots = sum(each["nthreads"] for each in client.scheduler_info()["workers"].values())
-    return Engine(client.get_executor(pure=False), max(slots, 1), takes_names=True)
+    slots = sum(client.nthreads().values())
+    workers = partial(_n_workers, client)
+    return Engine(client.get_executor(pure=False), max(slots, 1), takes_names=True, workers=workers)
+
+
+def _n_workers(client: Any) -> int:
+    """Count workers; a scheduler that does not answer is noticed by what becomes of tasks."""
+    try:
+        return len(client.nthreads())
+    except OSError:
+        return 1

@@ -14,7 +14,7 @@ With `FTRL` and `RDA` the sums z and n of all shards add up to what they would b
 shard counts in z what it would come to if all were as it is, and so does the pull. Lanes are mixed
 one by one.
 
-Between passes a learner is as one machine's would be: `shared` makes that of a shard, and `mix`
+Between passes a learner is as one machine's would be: `sharing` makes that of a shard, and `mix`
 makes one of what all shards told.
 """
 
@@ -22,11 +22,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dwindle._base.errors import SettingError
 from dwindle._base.packing import packed
 from dwindle.algorithm.adaptive import Adaptive
-from dwindle.algorithm.dual_averaging import FTRL, OFTEN, RDA
+from dwindle.algorithm.dual_averaging import FTRL, OFTEN
 from dwindle.algorithm.units import MOST
 from dwindle.algorithm.updates import Audited, Averaged, Plain
 from dwindle.distributed.cells import (
@@ -38,21 +39,28 @@ from dwindle.distributed.cells import (
     known,
     pulled,
     reach,
+    some_cells,
 )
-from dwindle.distributed.telling import SCORES, Rows, Start, Told, started
+from dwindle.distributed.sharing import boost, damping
+from dwindle.distributed.telling import (
+    SCORES,
+    Rows,
+    Start,
+    Told,
+    holding,
+    keep_held,
+    least,
+    started,
+)
 from dwindle.engine.kinds import learner_from
 from dwindle.engine.lane_kernels import CLOCK, NOISE, NOTED, ROOT, SLOPES, WAITING
 from dwindle.engine.lane_scores import SEGMENTS, SHORTEST
-from dwindle.engine.lanes import LaneLearner
+from dwindle.engine.lane_updates import LAST_32, RECENT
+from dwindle.engine.lanes import FORGETS, LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.learner_state import fields_of
 from dwindle.engine.table import n_cells_for
 from dwindle.engine.table_kernels import settle_all
-
-MOST_BOOST = 32  # docs/many-machines.md measures it,
-DAMPING = 0.0125  # and this
-LAST_32 = 2**32 - 1
-DIGITS = "0123456789"
 
 
 def check_mixes(learner: Learner) -> None:
@@ -63,75 +71,6 @@ def check_mixes(learner: Learner) -> None:
             f"many machines mix the updates Plain, Adaptive, FTRL and RDA, not {update}: "
             "leave out --on"
         )
-
-
-def boost(update: Any, shards: int) -> float:
-    """Return by how much the learning rate of a shard is larger than that of one machine.
-
-    Where rates fall with the root of the squared gradients, these make up for the other sqrt(K).
-    """
-    return float(min(shards, MOST_BOOST) ** (1.0 if isinstance(update, Plain) else 0.5))
-
-
-def damping(shards: float) -> float:
-    """Return by how much more a shard's sums of gradients move than they would on one machine.
-
-    Its long steps go too far at first and come back, which leaves features that tell nothing.
-    """
-    return 1.0 + DAMPING * min(shards - 1.0, MOST_BOOST)
-
-
-def shared(learner: Learner, shards: int) -> Learner:
-    """Return the learner of a shard that goes on from one machine's.
-
-    With a the boost by K, it has a z, n / K, and the pull that goes with them. The gravity of
-    `FTRL` weighs against the sum of all gradients: a shard's is its share. That of lanes may weigh
-    against their deviation, of which the shard's share is the root.
-    """
-    longer = boost(learner.update, shards)
-    factors = {"energy": 1 / shards, "root": shards**-0.5}
-    if is_dual(learner):
-        factors |= {"z": longer / shards, "lane": longer / shards, "v": 0.0, "weight": 0.0}
-    state = learner.state()
-    for name, column in state["cells"].items():
-        state["cells"][name] = column * column.dtype.type(factors.get(name.rstrip(DIGITS), 1))
-    bias = state["intercept"].items()
-    state["intercept"] = {name: v * factors.get(name.rstrip(DIGITS), 1) for name, v in bias}
-    clock = state["clock"]
-    clock["n_steps"] //= shards
-    if is_dual(learner):
-        clock["now"] *= 1 / shards if learner.clock.counts_moments else longer / shards
-    if learner.clock.counts_moments:
-        clock["size"] *= longer / (shards if _weighs_sums(learner) else 1)
-    if isinstance(learner, LaneLearner):
-        lanes = np.array(state["lanes"]["state"])
-        lanes[[NOISE, SLOPES]] /= shards
-        lanes[ROOT] = np.sqrt(lanes[NOISE])
-        lanes[[CLOCK, WAITING]] *= longer * shards**-0.5
-        state["lanes"]["state"] = lanes.tolist()
-    del state["last_cut"]
-    return learner_from(state | {"settings": _shard_settings(learner, shards, longer)})
-
-
-def _weighs_sums(learner: Learner) -> bool:
-    """Whether gravity weighs against the sum of all gradients, however many there are."""
-    in_lanes = isinstance(learner, LaneLearner)
-    return is_dual(learner) and not isinstance(learner.update, RDA) and not in_lanes
-
-
-def _shard_settings(learner: Learner, shards: int, longer: float) -> dict[str, Any]:
-    shrinkage, schedule = learner.shrinkage, learner.schedule
-    if isinstance(learner, LaneLearner):
-        if shrinkage.by_noise:
-            shrinkage = shrinkage._replace(
-                values=tuple(shards**-0.5 * each for each in shrinkage.values),
-                evidence=tuple(shards**-0.5 * each for each in shrinkage.evidence),
-            )
-    elif _weighs_sums(learner):
-        shrinkage = shrinkage._replace(gravity=shrinkage.gravity / shards)
-    schedule = schedule._replace(learning_rate=schedule.learning_rate * longer)
-    made = learner.arguments() | {"learning_rate": schedule, "shrinkage": shrinkage}
-    return type(learner)(**made).settings()
 
 
 class Mixed(NamedTuple):
@@ -147,32 +86,46 @@ class Mixed(NamedTuple):
     sums: Mapping[str, Floats]
     shards: float  # that learned anything
     longer: float  # the `boost` of each
+    damping: float
     lanes: Floats  # the state of the lanes, mixed
+    now: float  # the time of the clock, mixed
+    n_features: int  # that there are, before any is forgotten
 
 
-def mix(learner: Learner, told: Told, shards: int) -> Learner:
-    """Return the learner after all shards that began where it is have told what they learned."""
+def mix(
+    learner: Learner, told: Told, shards: int, only: NDArray[np.uint64] | None = None
+) -> Learner:
+    """Return the learner after all shards that began where it is have told what they learned.
+
+    It may have ``only`` features of these marks, which are sorted.
+    """
     learned = told.sums["learned"].item()
     if not learned:
         return learner
     start, sums, longer = started(learner), told.sums, boost(learner.update, shards)
     mark = _united(told.mark, start.cells["key"])
+    n_features = len(mark)
+    if only is not None:
+        mark = mark[_places(only, mark)[1]]
+        wanted = _places(only, start.cells["key"])[1]
+        start = start._replace(cells=some_cells(start.cells, wanted))
     first = known(learner, start.cells, start.lanes[NOTED]).at(mark)
     rows = np.zeros((len(mark), told.rows.shape[1]))
-    rows[np.searchsorted(mark, told.mark)] = told.rows
+    place, there = _places(told.mark, mark)
+    rows[there] = told.rows[place[there]]
     lanes = _lanes(start, sums, learned, longer)
-    each = Mixed(learner, start, first, Rows.of(rows), sums, learned, longer, lanes)
+    by = longer if is_dual(learner) and not learner.clock.counts_moments else 1.0
+    now = start.now + sums["now"].item() / by
+    by_all = longer, damping(shards), lanes, now, n_features
+    each = Mixed(learner, start, first, Rows.of(rows), sums, learned, *by_all)
     found = _summed(each) if is_dual(learner) else _pulled(each)
     bias = _bias(each)
     state = learner.state()
     state["label_moments"] = _moments(learner, start.moments + sums["moments"])
-    by = longer if is_dual(learner) and not learner.clock.counts_moments else 1.0
-    state["clock"] |= {
-        "n_steps": start.n_steps + round(sums["steps"].item()),
-        "now": start.now + sums["now"].item() / by,
-    }
+    state["clock"] |= {"n_steps": start.n_steps + round(sums["steps"].item()), "now": now}
     if isinstance(learner, LaneLearner):
         bias = _levelled(each, found, bias)
+        found = found.only(_remembered(each, found))
         state["lanes"] |= {
             "state": lanes.tolist(),
             "error": (sums["error"] / learned).tolist(),
@@ -182,6 +135,13 @@ def mix(learner: Learner, told: Told, shards: int) -> Learner:
         if "judged" in sums:
             state["lanes"]["scores"] = _scores(sums)
     return _made(learner, state, found, bias)
+
+
+def _places(mark: Any, wanted: Any) -> tuple[Any, Any]:
+    """Return where sorted marks have those wanted, and which of these are there."""
+    place = np.searchsorted(mark, wanted)
+    place[place == len(mark)] = 0
+    return place, mark[place] == wanted if len(mark) else np.zeros(len(wanted), bool)
 
 
 def _united(a: Any, b: Any) -> Any:
@@ -208,12 +168,14 @@ def _scores(sums: Mapping[str, Floats]) -> dict[str, Any]:
     return said | {name: packed(sums[name]) for name in SCORES}
 
 
-def _measured(first: Known, rows: Rows, shards: float, n_steps: int) -> Known:
+def _measured(each: Mixed, first: Known, rows: Rows) -> Known:
     """Return features with units and means of all their values; all else is as at the first.
 
     A feature stays centred if all shards centre it. Else its unit is that of its values as they
-    are, as far as is known.
+    are, as far as is known. A step of a shard is one of each of them, of one machine.
     """
+    shards, n_steps = each.shards, each.start.n_steps
+    latest = n_steps + np.minimum(shards * rows.last, each.sums["steps"].item())
     seen = first.seen + rows.seen
     squares = np.maximum(first.seen * np.square(first.unit) + rows.squares, 0.0)
     unit = np.where(seen > 0.0, np.sqrt(squares / np.maximum(seen, 1.0)), first.unit)
@@ -231,7 +193,7 @@ def _measured(first: Known, rows: Rows, shards: float, n_steps: int) -> Known:
     return first._replace(
         unit=unit,
         seen=np.minimum(seen, MOST),
-        last=np.where(rows.shards > 0.0, n_steps + rows.last, first.last) % (LAST_32 + 1),
+        last=np.where(rows.shards > 0.0, latest, first.last) % (LAST_32 + 1),
         mean=np.where(is_centred, mean, 0.0),
         noted=np.where(is_centred, noted, 0.0),
     )
@@ -240,9 +202,9 @@ def _measured(first: Known, rows: Rows, shards: float, n_steps: int) -> Known:
 def _summed(each: Mixed) -> Known:
     """Return features whose sums are over all shards."""
     first, rows = each.first, each.rows
-    found = _measured(first, rows, each.shards, each.start.n_steps)
+    found = _measured(each, first, rows)
     return found._replace(
-        value=first.value + rows.value / (each.longer * damping(each.shards)),
+        value=first.value + rows.value / (each.longer * each.damping),
         energy=np.maximum(first.energy + rows.energy, 0.0),
     )
 
@@ -252,7 +214,7 @@ def _pulled(each: Mixed) -> Known:
     learner, first, rows, sums = each.learner, each.first, each.rows, each.sums
     told = rows.shards > 0.0
     voters = np.maximum(rows.shards, 1.0)
-    found = _measured(first, rows, each.shards, each.start.n_steps)
+    found = _measured(each, first, rows)
     found = found._replace(
         value=np.where(told[:, None], rows.value / voters[:, None], first.value),
         energy=first.energy + rows.energy,
@@ -267,7 +229,36 @@ def _pulled(each: Mixed) -> Known:
         found = found._replace(value=pulled(learner, in_shard, owed))
     else:
         found = found._replace(value=_settled(each, in_shard, owed, whole))
-    return found.only(found.value.any(axis=1) | (found.noted > 0.0))
+        found = found.only(found.value.any(axis=1) | (found.noted > 0.0))
+    return found
+
+
+def _remembered(each: Mixed, found: Known) -> NDArray[np.bool_]:
+    """Tell which features of lanes stay.
+
+    As on one machine a large table forgets what no gravity holds and was absent from the last
+    quarter of all examples. A feature that was seen v times in this pass will be absent, until it
+    is seen again, from 1 / v of the next one. Without this, sums of features that are seen once a
+    pass would grow with every pass, and come to hold by themselves.
+    """
+    learner, steps = each.learner, each.sums["steps"].item()
+    assert isinstance(learner, LaneLearner)
+    stays = (found.seen > 0.0) | (found.noted > 0.0)
+    if not is_dual(learner):
+        stays = found.value.any(axis=1) | (found.noted > 0.0)
+    if n_cells_for(each.n_features) < FORGETS:
+        return np.asarray(stays)
+    wait = steps / np.maximum(each.rows.seen, 1.0)
+    absent = stays & (wait > (each.start.n_steps + steps) / RECENT)
+    stays &= ~absent
+    if is_dual(learner):
+        pull = each.lanes[CLOCK] if learner.shrinkage.by_noise else each.now
+        bounds = least(learner.shrinkage, pull, each.lanes[SLOPES])
+        root, unit = np.sqrt(found.energy), np.ones(len(absent))
+        keep_held(found.value, unit, root, found.mean, absent, *bounds)
+    else:
+        absent &= found.value[:, holding(learner.shrinkage)].any(axis=1)
+    return np.asarray(stays | absent)
 
 
 def _settled(each: Mixed, found: Known, owed: Floats, whole: float) -> Floats:
@@ -283,7 +274,7 @@ def _bias(each: Mixed) -> Known:
     learner, start = each.learner, each.start
     first = known(learner, start.bias, start.lanes[NOTED])
     rows = Rows.of(each.sums["bias"][None, :])
-    found = _measured(first, rows, each.shards, start.n_steps)
+    found = _measured(each, first, rows)
     value = rows.value / each.shards
     if is_dual(learner):
         value = first.value + rows.value / each.longer

@@ -60,12 +60,18 @@ def added(a: Told, b: Told) -> Told:
 
 
 def without(everything: Told, own: Told) -> Told:
-    """Return what all but one tell, given what all and that one do."""
-    rows = everything.rows.copy()
-    rows[np.searchsorted(everything.mark, own.mark), :-1] -= own.rows[:, :-1]
-    left = rows[:, 0] > 0.5  # told by somebody else
-    sums = {name: total - own.sums[name] for name, total in everything.sums.items()}
-    return Told(everything.mark[left], rows[left], sums)
+    """Return what all but one tell, given what all and that one do.
+
+    >>> one, two = np.array([1, 3], np.uint64), np.array([3], np.uint64)
+    >>> both = Told(one, np.array([[1.0, 1.0], [6.0, 5.0]]), {})
+    >>> without(both, Told(two, np.full((1, 2), 5.0), {})).rows.tolist()
+    [[1.0, 1.0], [1.0, 5.0]]
+    """
+    rows = -own.rows
+    rows[:, -1] = 0.0
+    left = added(everything, Told(own.mark, rows, {name: -v for name, v in own.sums.items()}))
+    some = left.rows[:, :-1].any(axis=1)  # told by somebody else
+    return left._replace(mark=left.mark[some], rows=left.rows[some])
 
 
 class Part(NamedTuple):

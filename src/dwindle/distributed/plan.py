@@ -53,6 +53,7 @@ class Plan(NamedTuple):
     class_weight: dict[str, float]
     loss: str  # as it is shown
     settings: dict[str, Any]  # of the learner
+    compared_after: int  # the pass after which lanes are compared; 0 if they are not
 
     def paths(self, k: int) -> Sources:
         """Return the data of a shard."""
@@ -252,7 +253,7 @@ def told_sizes(plan: Plan) -> str:
     """Say how the data is dealt.
 
     >>> one = Piece("a.vw", 0, 10, 10, "")
-    >>> told_sizes(Plan([[one], [one]], 2, 1, {}, {}, {}, {}, "", {}))
+    >>> told_sizes(Plan([[one], [one]], 2, 1, {}, {}, {}, {}, "", {}, 0))
     '2 shards of 1 file'
     """
     files = {piece.path for shard in plan.shards for piece in shard}

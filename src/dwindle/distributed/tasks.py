@@ -2,18 +2,12 @@
 
 A task is a function of the folder and of numbers. What it writes depends on nothing else, under a
 name of its own that is then renamed. So it may run twice, or half, or wake up late; if its file is
-there, there is nothing to do. What it returns are a few numbers. The folder holds
-
-    plan.json                 what each shard reads, and all settings
-    pass-0.parquet, ...       checkpoints: before the first pass, and after each
-    part-2-0-00007.parquet    what shard 7 told in pass 2; part-2-1-00000 adds up the first `FAN`
-    names-2-00007.parquet     the names of features that it was the first to tell of
-    model.parquet             in the end
+there, there is nothing to do. What it returns are a few numbers. `places` says what the folder
+holds.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec
@@ -21,28 +15,45 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from dwindle._base.errors import DataError, DivergedError, SettingError, errors_at
-from dwindle._base.files import Place, place_of
+from dwindle._base.files import Place
 from dwindle._base.system import peak_memory
-from dwindle.data.cache import CachedExamples
+from dwindle.data.cached_examples import CachedExamples
 from dwindle.data.formats.block import Parsed
 from dwindle.data.labels import unlabelled
 from dwindle.data.shuffle import shuffled
 from dwindle.data.sources import Slice
 from dwindle.data.stream import read
-from dwindle.distributed.mixing import mix, shared
-from dwindle.distributed.parts import Part, figures, load_part, save_part, without
+from dwindle.distributed.judging import (
+    in_one_segment,
+    judged,
+    judged_sums,
+    n_judged,
+    own_so_far,
+    without_scores,
+)
+from dwindle.distributed.mixing import mix
+from dwindle.distributed.names import enter_names, save_names
+from dwindle.distributed.parts import Part, figures, load_part, save_part
+from dwindle.distributed.places import (
+    FAN,
+    JUDGED,
+    after,
+    model_file,
+    names_file,
+    own_file,
+    part_file,
+    root_file,
+    stages,
+)
 from dwindle.distributed.plan import Plan, line_before, load_plan, version_of
-from dwindle.distributed.telling import SCORES, Start, Told, started, tell
+from dwindle.distributed.sharing import shared
+from dwindle.distributed.telling import Told, started, tell
 from dwindle.engine.cardinality import DistinctCounter
-from dwindle.engine.lane_scores import SEGMENTS, SHORTEST, LaneScores
-from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest, against_rest
-from dwindle.features.names import Text
-from dwindle.model import storage
+from dwindle.features.batch import Batch
 from dwindle.model.checkpoint import load_checkpoint
-from dwindle.model.classes import model_of, states_of
-from dwindle.model.columns import name_columns, names_in
+from dwindle.model.learned import model_of, states_of
 from dwindle.model.path import Path as AllLanes
 from dwindle.runs import checkpoint
 from dwindle.runs.checkpoint import Reached
@@ -54,59 +65,9 @@ from dwindle.runs.run_data import Holdout
 from dwindle.runs.summary import Summary, metadata, summarized
 from dwindle.runs.train import SHOWN
 
-FAN = 4  # parts that one merge adds up, from left to right
-NAMES = "names"
-JUDGED = "judged"  # the stage in which lanes are compared
-JUDGED_SHARE, JUDGED_LEAST = 4, 1000  # a quarter of each shard, or so many examples
-AT_ONCE = 16  # files of names that are read at once
 Learners = Learner | OneVsRest
 Given = ParamSpec("Given")
 Outcome = dict[str, Any]
-
-
-# Where things are
-
-
-def part_file(run: str, stage: str, level: int, k: int) -> Place:
-    """Return where a part is: of a shard at level 0, of several above."""
-    return place_of(f"{run}/part-{stage}-{level}-{k:05}.parquet")
-
-
-def names_file(run: str, p: int, k: int) -> Place:
-    """Return where the names are that shard k tells in pass p."""
-    return place_of(f"{run}/names-{p}-{k:05}.parquet")
-
-
-def after(run: str, plan: Plan, p: int) -> Place:
-    """Return the checkpoint after pass p, once lanes were compared if they are."""
-    return place_of(f"{run}/pass-{p}{'-judged' if p == 1 and judges(plan) else ''}.parquet")
-
-
-def mixed_file(run: str, p: int) -> Place:
-    """Return the checkpoint that the shards of pass p were mixed into."""
-    return place_of(f"{run}/pass-{p}.parquet")
-
-
-def model_file(run: str) -> Place:
-    """Return where the model is in the end."""
-    return place_of(f"{run}/model.parquet")
-
-
-def judges(plan: Plan) -> bool:
-    """Whether lanes are compared after the first pass, by models of all other shards."""
-    return "choice" in plan.settings and len(plan.shards) > 1 and plan.run["holdout"] is None
-
-
-def root_level(n: int) -> int:
-    """Return the level at which n parts have become one.
-
-    >>> [root_level(n) for n in (1, 2, 4, 5, 16, 17)]
-    [0, 1, 1, 2, 2, 3]
-    """
-    level = 0
-    while n > 1:
-        n, level = -(-n // FAN), level + 1
-    return level
 
 
 # What goes wrong
@@ -193,7 +154,7 @@ class _Shard:
 def train_shard(run: str, p: int, k: int) -> Outcome:
     """Learn from shard k in pass p, and write what it tells."""
     plan, out = load_plan(run), part_file(run, str(p), 0, k)
-    learner, _ = _checkpoint(after(run, plan, p - 1))
+    learner, _ = _checkpoint(after(run, p - 1))
     if out.exists():
         return figures(load_part(out, progress_of(learner)))
     members = [shared(each, len(plan.shards)) for each in members_of(learner)]
@@ -205,36 +166,20 @@ def train_shard(run: str, p: int, k: int) -> Outcome:
     except (DataError, DivergedError) as error:
         raise type(error)(_with_line(str(error), plan, k)) from None
     told = [tell(each, start) for each, start in zip(members, starts, strict=True)]
-    _save_names(names_file(run, p, k), members, starts, told)
+    save_names(names_file(run, p, k), members, starts, told)
     part = Part(
-        told if len(plan.shards) == 1 else [_without_scores(each) for each in told],
+        told if len(plan.shards) == 1 else [without_scores(each) for each in told],
         shard.progress,
         [each.table.seen.register for each in members],
         sum(each.peak_live for each in members),
         shard.progress.examples,
         shard.bad_lines,
     )
+    if p < plan.compared_after:
+        own = _own_so_far(run, p, k, learner, part.told)
+        save_part(own_file(run, p, k), part._replace(told=own))
     save_part(out, part)
     return figures(part)
-
-
-def _without_scores(told: Told) -> Told:
-    """Leave out how well lanes predicted: a shard is too short to compare them."""
-    return told._replace(
-        sums={name: v for name, v in told.sums.items() if name not in {"judged", *SCORES}}
-    )
-
-
-def _save_names(path: Place, members: list[Learner], starts: list[Start], told: list[Told]) -> None:
-    """Write the names of features that are told for the first time."""
-    keys, names = [], []
-    for member, start, each in zip(members, starts, told, strict=True):
-        new = np.setdiff1d(each.mark, start.cells["key"], assume_unique=True) - np.uint64(1)
-        keys.append(new)
-        names.append(member.table.names.of(new))
-    columns = name_columns(Text.concatenated(names)) | {"id": np.concatenate(keys)}
-    counts = {"keys": [len(each) for each in keys]}
-    storage.write(path, NAMES, columns, {"settings": {}, "metadata": counts})
 
 
 # Adding up
@@ -244,7 +189,7 @@ def _save_names(path: Place, members: list[Learner], starts: list[Start], told: 
 def merge(run: str, stage: str, level: int, k: int, n: int) -> Outcome:
     """Add up parts of the level below, of which there are n, into part k of this level."""
     out = part_file(run, stage, level, k)
-    learner, _ = _checkpoint(mixed_file(run, 0))
+    learner, _ = _checkpoint(after(run, 0))
     if out.exists():
         return figures(load_part(out, progress_of(learner)))
     of = range(k * FAN, min(k * FAN + FAN, n))
@@ -256,7 +201,7 @@ def merge(run: str, stage: str, level: int, k: int, n: int) -> Outcome:
 
 
 def _root(run: str, plan: Plan, stage: str, progress: Progress) -> Part:
-    return load_part(part_file(run, stage, root_level(len(plan.shards)), 0), progress)
+    return load_part(root_file(run, plan, stage), progress)
 
 
 def _reached(path: Place) -> Reached:
@@ -276,15 +221,19 @@ def _save(found: Reached, path: Place) -> None:
 @told_errors
 def finalize(run: str, p: int) -> Outcome:
     """Mix what all shards told in pass p, and write the checkpoint after it."""
-    plan, out = load_plan(run), mixed_file(run, p)
+    plan, out = load_plan(run), after(run, p)
     if out.exists():
         return _told_of(_reached(out))
-    found = _reached(after(run, plan, p - 1))
+    found = _reached(after(run, p - 1))
     assert found.learner is not None
     assert found.progress is not None
     part = _root(run, plan, str(p), progress_of(found.learner))
+    if JUDGED in stages(plan, p):
+        judged = _root(run, plan, JUDGED, progress_of(found.learner))
+        for told, scores in zip(part.told, judged.told, strict=True):
+            told.sums.update(in_one_segment(scores.sums))
     before = members_of(found.learner)
-    _enter_names(run, p, len(plan.shards), before)
+    enter_names(run, p, len(plan.shards), before)
     members = [
         mix(each, told, len(plan.shards)) for each, told in zip(before, part.told, strict=True)
     ]
@@ -308,32 +257,14 @@ def finalize(run: str, p: int) -> Outcome:
             stack.enter_context(holdout.choosing(cooled, found.labels))
             held = found.best.after(p, *holdout.measure(cooled, found.labels))
     _save(found, out)
-    told = {"row": row, "notes": notes, "fewest": part.fewest, "held": held}
-    return _told_of(found) | told
+    said = {"row": row, "notes": notes, "fewest": part.fewest, "held": held}
+    return _told_of(found) | said
 
 
 def _told_of(found: Reached) -> Outcome:
     """Return a checkpoint in a few numbers."""
     assert found.learner is not None
     return {"kept": len(found.learner), "best": found.best}
-
-
-def _enter_names(run: str, p: int, n: int, members: list[Learner]) -> None:
-    """Tell learners the names that shards told, each once."""
-
-    def load(k: int) -> tuple[Any, dict[str, Any]]:
-        return storage.read(names_file(run, p, k), NAMES)
-
-    known = [np.empty(0, np.uint64) for _ in members]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for table, about in pool.map(load, range(n)):
-            key, names = storage.numbers(table["id"]), names_in(table)
-            bounds = np.cumsum([0, *about["metadata"]["keys"]])
-            for m, member in enumerate(members):
-                own = np.arange(bounds[m], bounds[m + 1])
-                new = own[~np.isin(key[own], known[m], assume_unique=True)]
-                known[m] = np.concatenate([known[m], key[new]])
-                member.table.names.enter(key, names, new)
 
 
 def _holdout(plan: Plan) -> Holdout | None:
@@ -352,70 +283,56 @@ def _holdout(plan: Plan) -> Holdout | None:
 def judge_shard(run: str, k: int) -> Outcome:
     """Compare lanes on some examples of shard k, by the model of all other shards."""
     plan, out = load_plan(run), part_file(run, JUDGED, 0, k)
-    learner, _ = _checkpoint(after(run, plan, 0))
+    p = plan.compared_after
+    learner, _ = _checkpoint(after(run, p - 1))
     if out.exists():
         return figures(load_part(out, progress_of(learner)))
-    everything = _root(run, plan, "1", progress_of(learner))
-    own = load_part(part_file(run, "1", 0, k), progress_of(learner))
-    members: list[Any] = [  # of several gravities
-        mix(each, without(total, mine), len(plan.shards))
-        for each, total, mine in zip(members_of(learner), everything.told, own.told, strict=True)
-    ]
-    scores = [LaneScores(each.loss, each.n_lanes, whole=True) for each in members]
-    n = max(own.progress.examples // JUDGED_SHARE, JUDGED_LEAST)
-    labels, progress = plan.known_labels(), progress_of(learner)
+    everything = _root(run, plan, str(p), progress_of(learner))
+    part = load_part(part_file(run, str(p), 0, k), progress_of(learner))
+    own = _own_so_far(run, p, k, learner, part.told)
+    progress = progress_of(learner)
+    batches = list(_judged_examples(plan, k, learner, n_judged(part.progress.examples)))
+    for batch in batches:
+        progress.count(batch)
+    scores = []
+    for c, each in enumerate(members_of(learner)):
+        some = batches if len(own) == 1 else [_against_rest(batch, c) for batch in batches]
+        scores.append(judged(each, everything.told[c], own[c], len(plan.shards), some))
+    nothing = np.empty(0, np.uint64), np.empty((0, 1))
+    found = part._replace(
+        told=[Told(*nothing, judged_sums(score)) for score in scores],
+        progress=progress,
+        register=[np.zeros_like(each) for each in part.register],
+        peak=0,
+        bad_lines=[],
+    )
+    save_part(out, found)
+    return figures(found)
+
+
+def _judged_examples(plan: Plan, k: int, learner: Learners, n: int) -> Iterator[Batch]:
+    """Yield the first n examples of a shard."""
+    labels = plan.known_labels()
     for parsed in _examples(plan, 1, k):
         some = parsed.rows(0, min(n, parsed.batch.n_examples))
-        batch = labels.learned(some, learner.loss)
-        for c, (each, score) in enumerate(zip(members, scores, strict=True)):
-            assert isinstance(each, LaneLearner)
-            assert batch.label is not None
-            label = batch.label if len(members) == 1 else against_rest(batch.label, c)
-            predicted = each.predict_lanes(batch).astype(np.float32)
-            score.add(predicted, label, batch.importances())
-        n -= batch.n_examples
-        progress.count(batch)
+        yield labels.learned(some, learner.loss)
+        n -= some.batch.n_examples
         if n <= 0:
-            break
-    part = Part(
-        [_scored(score) for score in scores],
-        progress,
-        [np.zeros_like(each.table.seen.register) for each in members],
-        0,
-        own.progress.examples,
-        [],
-    )
-    save_part(out, part)
-    return figures(part)
+            return
 
 
-def _scored(scores: LaneScores) -> Told:
-    """Return scores as a shard tells them."""
-    sums = {name: getattr(scores, name).sum(axis=0) for name in SCORES}
-    sums["judged"] = np.array([float(scores.examples)])
-    return Told(np.empty(0, np.uint64), np.empty((0, 1)), sums)
+def _against_rest(batch: Batch, c: int) -> Batch:
+    assert batch.label is not None
+    return batch._replace(label=against_rest(batch.label, c))
 
 
-@told_errors
-def judge(run: str) -> Outcome:
-    """Write the checkpoint after the first pass, with what was found of its lanes."""
-    plan = load_plan(run)
-    out = after(run, plan, 1)
-    if out.exists():
-        return _told_of(_reached(out))
-    found = _reached(mixed_file(run, 1))
-    assert found.learner is not None
-    part = _root(run, plan, JUDGED, progress_of(found.learner))
-    for member, told in zip(members_of(found.learner), part.told, strict=True):
-        assert isinstance(member, LaneLearner)
-        scores = member.scores
-        examples = round(told.sums["judged"].item())
-        for name in SCORES:
-            getattr(scores, name)[-1] = told.sums[name]
-        scores.position[:] = max(-(-examples // SEGMENTS), SHORTEST), examples, examples > 0
-    found.curve["alive"][-1] = len(found.learner)
-    _save(found, out)
-    return _told_of(found)
+def _own_so_far(run: str, p: int, k: int, learner: Learners, told: list[Told]) -> list[Told]:
+    """Return what shard k told in all passes up to p, which began with the learner."""
+    if p == 1:
+        return told
+    before = load_part(own_file(run, p - 1, k), progress_of(learner)).told
+    members = members_of(learner)
+    return [own_so_far(*each) for each in zip(before, told, members, strict=True)]
 
 
 # The end
@@ -426,12 +343,12 @@ def write_model(run: str) -> Outcome:
     """Write the model of the last pass, or of the best one on a holdout; return the summary."""
     plan = load_plan(run)
     p = plan.passes
-    while not after(run, plan, p).exists():
+    while not after(run, p).exists():
         p -= 1
-    found = _reached(after(run, plan, p))
+    found = _reached(after(run, p))
     if found.best.number and found.best.number != p:
         best, last = found.best, found.last
-        found = _reached(after(run, plan, best.number))
+        found = _reached(after(run, best.number))
         found.best, found.last = best, last
     learner, said = found.learner, plan.run
     assert learner is not None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dwindle.algorithm.dual_averaging import RDA
+from dwindle.algorithm.sigmas import Sigmas
 from dwindle.algorithm.updates import centres
 from dwindle.distributed.cells import (
     Floats,
@@ -20,15 +21,16 @@ from dwindle.distributed.cells import (
     known,
     pulled,
     reach,
+    some_cells,
 )
 from dwindle.engine.lane_kernels import CLOCK, NOTED, ROOT, SLOPES, WAITING
 from dwindle.engine.lane_scores import SEGMENTS, LaneScores
 from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
+from dwindle.jit.compile import kernel
 
 TOLD = 0.25  # of the pull that a sum of gradients must have come to, to be told;
-HELD = 0.5  # in lanes,
-EVIDENT = 1.0  # where it is so much of the evidence that a lane asks for
+HELD = 0.5  # in lanes
 TELLS_ALL = 2**18  # cells of a table of lanes, below which all features are told
 CHUNK = 2**16  # cells looked at at a time
 SCORES = ("weight", "total", "products", "count")  # arrays of `LaneScores`
@@ -87,9 +89,8 @@ def lane_state(learner: Learner) -> Floats:
 
 def started(learner: Learner) -> Start:
     """Remember a learner, all of whose weights are settled, before it learns from a shard."""
-    cells = full_cells(learner)
     return Start(
-        cells[np.argsort(cells["key"])],
+        full_cells(learner),
         learner.bias.copy(),
         learner.n_steps,
         learner.clock.now,
@@ -105,26 +106,21 @@ def tell(learner: Learner, start: Start) -> Told:
     Which features are told is decided before they are gathered and sorted: most are not.
     """
     cells = learner.table.cells
-    old, vanished = _touched(start.cells, cells)
+    place = learner.table.places(start.cells["key"] - np.uint64(1))
+    vanished = place < 0
+    old = place[_changed(start.cells, cells, place)]
     settle(learner)
-    noted, chosen = lane_state(learner)[NOTED], [np.empty(0, np.int64)]
-    for at in _chunks(cells):
-        found = known(learner, cells[at], noted)
-        place = np.searchsorted(start.cells["key"], found.mark)
-        place = np.minimum(place, max(len(start.cells) - 1, 0))
-        is_new = (
-            start.cells["key"][place] != found.mark if len(start.cells) else np.ones(len(at), bool)
-        )
-        chosen.append(at[is_new & _worth_telling(learner, found, start)])
-    told = np.concatenate([old, *chosen])
+    noted = lane_state(learner)[NOTED]
+    is_new = cells["key"] != 0
+    is_new[place[~vanished]] = False
+    told = np.concatenate([old, *_worth_telling(learner, is_new, start)])
     told = told[np.argsort(cells["key"][told])]
-    found = known(learner, cells[told], noted)
+    found = known(learner, some_cells(cells, told), noted)
     first = known(learner, start.cells, start.lanes[NOTED])
-    mark, rows = found.mark, _rows(learner, found, first.at(found.mark), start)
-    if vanished.any():
+    mark, rows = found.mark, _rows(learner, found, _unless_anew(first.at(found.mark), found), start)
+    if vanished.any() and not is_dual(learner):  # of sums, what others know stays
         gone = first.only(vanished)
-        energy = 0.0 * gone.energy if is_dual(learner) else gone.energy
-        empty = gone._replace(value=0.0 * gone.value, energy=energy, noted=0.0 * gone.noted)
+        empty = gone._replace(value=0.0 * gone.value, noted=0.0 * gone.noted)
         mark = np.concatenate([mark, gone.mark])
         rows = np.concatenate([rows, _rows(learner, empty, gone, start)])
         order = np.argsort(mark)
@@ -132,26 +128,33 @@ def tell(learner: Learner, start: Start) -> Told:
     return Told(mark, rows, _sums(learner, start))
 
 
-def _chunks(cells: Any) -> Iterator[NDArray[np.int64]]:
-    """Yield where cells in use are, some at a time: there may be many more than are told."""
-    for begin in range(0, len(cells), CHUNK):
-        yield begin + np.flatnonzero(cells["key"][begin : begin + CHUNK])
+def _unless_anew(first: Known, found: Known) -> Known:
+    """Return what was known at first, but nothing of features forgotten since, and seen again.
 
-
-def _touched(start: Any, cells: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where those cells are that were there at the start and are others now.
-
-    And which of those at the start are there no more.
+    They began anew, with nothing. Each shard may forget, and only once may it be taken away.
     """
-    found, vanished = [np.empty(0, np.int64)], np.ones(len(start), bool)
-    for at in _chunks(cells) if len(start) else ():
-        some = cells[at]
-        place = np.minimum(np.searchsorted(start["key"], some["key"]), len(start) - 1)
-        before = start["key"][place] == some["key"]
-        vanished[place[before]] = False
-        changed = (_words(start[place]) != _words(some)).any(axis=1)
-        found.append(at[before & changed])
-    return np.concatenate(found), vanished
+    anew = found.seen < first.seen
+    if not anew.any():
+        return first
+    return Known(first.mark, *(np.where(anew, 0.0, column.T).T for column in first[1:]))
+
+
+def _chunks(chosen: NDArray[Any]) -> Iterator[NDArray[np.int64]]:
+    """Yield where cells are chosen, some at a time: there may be many more than are told."""
+    for begin in range(0, len(chosen), CHUNK):
+        yield begin + np.flatnonzero(chosen[begin : begin + CHUNK])
+
+
+def _changed(start: Any, cells: Any, place: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which cells of the start are others now, where there is still a ``place`` of them."""
+    found = place >= 0
+    for at in _chunks(found):
+        before, now = some_cells(start, at), some_cells(cells, place[at])
+        found[at] = False
+        for name in start.dtype.names:  # what pads cells may be anything
+            differs = before[name] != now[name]
+            found[at] |= differs if differs.ndim == 1 else differs.any(axis=1)
+    return found
 
 
 def settle(learner: Learner) -> None:
@@ -161,8 +164,8 @@ def settle(learner: Learner) -> None:
     table, clock = learner.table, learner.clock
     if isinstance(learner, LaneLearner):
         cells, now = table.cells, learner.pulled
-        for at in _chunks(cells):
-            some = cells[at]
+        for at in _chunks(cells["key"]):
+            some = some_cells(cells, at)
             found = known(learner, some, 0.0)
             some["lane"] = pulled(learner, found, now - some["settled"])
             some["settled"] = now
@@ -173,37 +176,77 @@ def settle(learner: Learner) -> None:
         table.settle(clock.now, clock.size)
 
 
-def _words(cells: Any) -> NDArray[np.uint64]:
-    return np.ascontiguousarray(cells).view(np.uint64).reshape(len(cells), -1)
+def _worth_telling(
+    learner: Learner, is_new: NDArray[np.bool_], start: Start
+) -> Iterator[NDArray[np.int64]]:
+    """Yield where those new features are that would outlive the wait until they are seen again."""
+    cells, noted = learner.table.cells, lane_state(learner)[NOTED]
+    if isinstance(learner, LaneLearner):
+        if len(cells) < TELLS_ALL:  # as one machine forgets nothing while it is small
+            yield np.flatnonzero(is_new)
+            return
+        if is_dual(learner):
+            slopes = lane_state(learner)[SLOPES]
+            keep_held(
+                *(cells[name] for name in ("lane", "unit", "root", "mean")),
+                is_new,
+                *least(learner.shrinkage, learner.pulled, slopes, HELD),
+            )
+            yield np.flatnonzero(is_new)
+            return
+    for at in _chunks(is_new):
+        found = known(learner, some_cells(cells, at), noted)
+        yield at[_outlives(learner, found, start) | (found.noted > 0.0)]
 
 
-def _worth_telling(learner: Learner, found: Known, start: Start) -> NDArray[np.bool_]:
+def _outlives(learner: Learner, found: Known, start: Start) -> NDArray[np.bool_]:
     """Tell which features would outlive the wait until they are seen again."""
     if isinstance(learner, LaneLearner):
-        if len(learner.table.cells) < TELLS_ALL:  # as one machine forgets nothing while it is small
-            return np.ones(len(found.mark), bool)
-        return _held(learner, found, start) | (found.noted > 0.0)
+        gravity = np.array(learner.shrinkage.values)
+        size = np.abs(found.value[:, : learner.n_lanes])
+        rest = (learner.pulled - start.pulled) / np.maximum(found.seen, 1.0)
+        outlives = size * reach(learner, found)[:, None] > gravity * rest[:, None]
+        return np.asarray((outlives & (size > 0.0) & holding(learner.shrinkage)).any(axis=1))
     size, clock = np.abs(found.value[:, 0]), learner.clock
     if is_dual(learner):
         due = clock.now if isinstance(learner.update, RDA) else 1.0
-        return size >= TOLD * due * clock.size
+        return np.asarray(size >= TOLD * due * clock.size)
     wait = (clock.now - start.now) * clock.size / np.maximum(found.seen, 1.0)
-    return (size * reach(learner, found) > wait) | (found.noted > 0.0)
+    return np.asarray(size * reach(learner, found) > wait)
 
 
-def _held(learner: LaneLearner, found: Known, start: Start) -> NDArray[np.bool_]:
-    """Tell which features some lane with a gravity holds, or nearly does."""
-    gravity, evidence = map(np.array, learner.shrinkage.pairs)
-    size = np.abs(found.value[:, : learner.n_lanes])
-    holds = (gravity > 0.0) | (evidence > 0.0)
-    if is_dual(learner):
-        own = np.sqrt(found.energy / max(lane_state(learner)[SLOPES], 1e-300))[:, None]
-        least = HELD * gravity * learner.pulled
-        proof = EVIDENT * evidence * learner.pulled * own
-        return np.asarray(((size >= least) & (size >= proof) & holds).any(axis=1))
-    wait = (learner.pulled - start.pulled) / np.maximum(found.seen, 1.0)
-    outlives = size * reach(learner, found)[:, None] > gravity * wait[:, None]
-    return np.asarray((outlives & (size > 0.0) & holds).any(axis=1))
+def holding(shrinkage: Sigmas) -> NDArray[np.bool_]:
+    """Tell which lanes hold weights down."""
+    gravity, evidence = map(np.array, shrinkage.pairs)
+    return np.asarray((gravity > 0.0) | (evidence > 0.0))
+
+
+def least(
+    shrinkage: Sigmas, pull: float, slopes: float, share: float = 1.0
+) -> tuple[Floats, Floats]:
+    """Return what a sum of gradients must come to in each lane, and in how many deviations.
+
+    ``pull`` is how far a gravity of 1 has pulled, of which a ``share`` will do.
+    """
+    gravity, evidence = map(np.array, shrinkage.pairs)
+    bound = np.where(holding(shrinkage), share * gravity * pull, np.inf)
+    return bound, evidence * pull / np.sqrt(max(slopes, 1e-300))
+
+
+@kernel
+def keep_held(
+    lane: Any, unit: Any, root: Any, mean: Any, chosen: Any, bound: Any, proof: Any
+) -> None:
+    """Leave those chosen that some lane with a gravity holds, or nearly, or that are centred."""
+    for j in range(len(chosen)):
+        if chosen[j]:
+            scale = np.float64(unit[j]) if unit[j] > 0.0 else 1.0
+            own = root[j] / scale
+            held = mean[j] != 0.0
+            for a in range(len(bound)):
+                size = abs(np.float64(lane[j, a])) / scale
+                held |= size >= bound[a] and size >= proof[a] * own
+            chosen[j] = held
 
 
 def _rows(learner: Learner, found: Known, first: Known, start: Start) -> Floats:

@@ -26,9 +26,10 @@ from dwindle.data.labels import Labels
 from dwindle.data.options import ReadOptions, kinds_for
 from dwindle.data.sources import sources
 from dwindle.data.stream import read
-from dwindle.distributed import tasks
+from dwindle.distributed import places
 from dwindle.distributed.driver import Driver
 from dwindle.distributed.engines import check_on, engine_of
+from dwindle.distributed.judging import compared_after
 from dwindle.distributed.mixing import check_mixes
 from dwindle.distributed.plan import (
     Plan,
@@ -41,6 +42,7 @@ from dwindle.distributed.plan import (
     shards_of,
     told_sizes,
 )
+from dwindle.distributed.tasks import members_of
 from dwindle.jit.compile import seconds_compiling
 from dwindle.model.classes import ClassModels
 from dwindle.model.loading import load_model
@@ -175,7 +177,7 @@ class _Run:
     def _copy(self, place: Place) -> None:
         """Copy the model from the folder of the run."""
         with (
-            local(tasks.model_file(self.run)) as here,
+            local(places.model_file(self.run)) as here,
             Path(here).open("rb") as source,
             replacing(place) as file,
         ):
@@ -195,12 +197,13 @@ class _Run:
             raise SettingError(
                 "--path keeps several gravities, and there is one: leave out --gravity"
             )
-        for each in tasks.members_of(learner):
+        for each in members_of(learner):
             check_mixes(each)
         if self.start is not None:
             learner = self.start.learner(learner.settings())
         said = {name: getattr(self.settings, name) for name in (*OF_RUN, "path")}
         said["start_from"] = self.start_from
+        compared = compared_after(members_of(learner)[0], self.settings.passes, len(dealt))
         plan = Plan(
             dealt,
             asked,
@@ -211,6 +214,7 @@ class _Run:
             labels.weight,
             repr(loss),
             learner.settings(),
+            compared if self.settings.holdout is None else 0,
         )
         if there is not None:
             check_same(self.run, plan)
@@ -224,7 +228,7 @@ class _Run:
             found.weight_before = self.start.metadata.get("importance", found.examples_before)
         if told := labels.told():
             self.observer.classes(told)
-        checkpoint.write(found, tasks.mixed_file(self.run, 0), {})
+        checkpoint.write(found, places.after(self.run, 0), {})
         save_plan(self.run, plan)
         self.note(f"{told_sizes(plan)}, up to {slots} at a time")
         return plan
