@@ -6,13 +6,11 @@ Stopped and started again, it goes on from what is finished.
 import argparse
 import json
 import math
-import multiprocessing
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 import dwindle
 from dwindle.runs.journal import Journal
 from experiments import data, figures, page
+from experiments.processes import made
 from experiments.runs import MOST, PASSES
 from experiments.sparsifying import DECAYS
 from experiments.storing import DOCS, data_is_here, save, versions
@@ -42,13 +41,12 @@ MEASURING = (
 FOLDER = "DWINDLE_DATA"
 PARTS = ("sets", "sparsified", "curves")
 PACKAGES = ("dwindle", "numpy", "numba", "scikit-learn", "vowpalwabbit")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main() -> None:
     """Measure, write results.json, draw the figures and write the page."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one seed, coarse grids, three sets")
+    parser.add_argument("--quick", action="store_true", help="one seed, coarse grids, two sets")
     parser.add_argument("--output", type=Path, help="a folder for everything [default: here]")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     given = parser.parse_args()
@@ -82,29 +80,12 @@ def run(plan: Plan, path: Path, jobs: int) -> dict[str, Any]:
     with _bar() as bar:
         task = bar.add_task("", total=sum(map(cost, todo)), what="")
         bar.update(task, completed=sum(map(cost, todo)) - sum(map(cost, waiting)))
-        for n, (unit, made) in enumerate(_made(waiting, plan, jobs), 1):
+        for n, (unit, result) in enumerate(made(waiting, partial(timed, plan=plan), jobs), 1):
             wall = before + time.monotonic() - begin
-            journal.add(unit.name, made | {"wall": wall})
+            journal.add(unit.name, result | {"wall": wall})
             bar.update(task, advance=cost(unit), what=f"{len(todo) - len(waiting) + n}/{len(todo)}")
             bar.console.print(f"{wall:7.0f} s  {unit.name}", highlight=False)
     return _gathered(plan, todo, journal)
-
-
-def _made(waiting: Iterable[Unit], plan: Plan, jobs: int) -> Iterator[tuple[Unit, dict[str, Any]]]:
-    """Each unit and what it comes to, as it comes."""
-    for name in THREADS:  # the processes are as many as the cores
-        os.environ[name] = "1"
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context) as processes:
-        going = {processes.submit(timed, unit, plan): unit for unit in waiting}
-        try:
-            while going:
-                done, _ = wait(going, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield going.pop(future), future.result()
-        except BaseException:
-            processes.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _digest() -> str:

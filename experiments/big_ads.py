@@ -27,7 +27,8 @@ from typing import Any, NamedTuple, Self
 from dwindle.engine.budget import features_within
 from dwindle.runs.journal import Journal
 from experiments import big_ads_page
-from experiments.big_ads_first import HELD, first_models
+from experiments.big_ads_first import HELD, first_models, settings_within
+from experiments.big_ads_first import METHODS as UPDATES
 from experiments.storing import DOCS, save
 
 EXAMPLES, TEST = 26_000_000, 2_700_000  # the paper's table 1
@@ -36,10 +37,7 @@ FITS = 40_000  # examples whose features, some 7 million, are quickly learned wh
 TESTED = 50_000  # examples on which the models of those are tested
 MEMORY = 1.9  # GB, of the process that learns: in half of what there is, its table is faster
 MODEL = "big-ads.parquet"
-RATE = 3.6  # the better of 1.2 and 3.6 on a million examples
-NOISE = 2e-4  # gravity times the square root of examples: 0.2 / n was best on a million, and the
-# sum of what a useless feature is moved by grows with the root of the examples
-GRAVITY = 1.0  # FTRL's, as in McMahan and others, 2013; with rates as `dwindle train` has them
+SEARCHED = 300_000  # examples on which the settings of all of them are chosen
 PAUSE = 1.0  # seconds between two looks at the memory
 
 
@@ -64,16 +62,23 @@ class Plan(NamedTuple):
         return self.max_live or features_within(round(MEMORY * 1e9))
 
 
-def options(method: str, examples: int) -> list[str]:
-    """How `dwindle train` is told to learn from so many examples."""
-    if method == "ftrl":
-        return ["--update", "ftrl", "--gravity", f"{GRAVITY:g}"]
-    gravity = f"{NOISE / examples**0.5:.1g}"
-    return ["--update", "adaptive", "--learning-rate", f"{RATE:g}", "--gravity", gravity,
-            "--cooldown", str(examples)]  # fmt: skip
+METHODS = {"gradient": "adaptive", "ftrl": "ftrl"}  # and their updates
 
 
-METHODS = ("gradient", "ftrl")
+def options(chosen: dict[str, Any], searched: int, examples: int) -> list[str]:
+    """How `dwindle train` is told to learn from so many examples.
+
+    The sum of what a useless feature is moved by grows with the root of the examples, and so does
+    the gravity on the sum of their losses.
+    """
+    method = UPDATES[chosen["update"]]
+    strength = chosen["strength"] * (examples / searched) ** 0.5
+    return [
+        *("--update", chosen["update"]),
+        *("--learning-rate", f"{chosen['learning_rate']:g}"),
+        *("--gravity", f"{method.gravity(strength, examples):.2g}"),
+        *(("--cooldown", str(examples)) if method.cools else ()),
+    ]
 
 
 class Sample(NamedTuple):
@@ -110,7 +115,8 @@ def main() -> None:
 def run(plan: Plan, folder: Path, journal: Journal) -> dict[str, Any]:
     """All results, part by part; a model is in the folder until it is measured."""
     parts: dict[str, Callable[[], dict[str, Any]]] = {
-        **{method: partial(full_size, plan, folder, method) for method in METHODS},
+        "settings": partial(apart, searched, plan),
+        **{name: partial(full_size, plan, folder, journal, name) for name in METHODS},
         "first": partial(apart, first_examples, plan),
     }
     for name, measure in parts.items():
@@ -126,22 +132,31 @@ def run(plan: Plan, folder: Path, journal: Journal) -> dict[str, Any]:
             "python": platform.python_version(),
             "versions": {name: version(name) for name in ("dwindle", "numpy", "numba")},
         },
+        "settings": journal["settings"],
         "runs": {method: journal[method] for method in METHODS},
         "first": journal["first"],
     }
 
 
-def full_size(plan: Plan, folder: Path, method: str) -> dict[str, Any]:
+def full_size(plan: Plan, folder: Path, journal: Journal, method: str) -> dict[str, Any]:
     """Learn from all examples through a pipe, then predict those that are left."""
     generate = ["generate", "ads", "--seed", str(plan.seed), "--json"]
-    how = ["--interactions", "q*a", *options(method, plan.examples), *plan.budget]
+    found = journal["settings"]
+    [chosen] = [one for one in found["models"] if one["update"] == METHODS[method]]
+    said = options(chosen, found["examples"], plan.examples)
+    how = ["--interactions", "q*a", *said, *plan.budget]
     train = ["train", "-", *how, "--model", MODEL, "--json"]
     load = os.getloadavg()
     training = piped([*generate, "--examples", str(plan.examples)], train, folder)
     fresh = ["--examples", str(plan.test), "--first", str(plan.examples)]
     testing = piped([*generate, *fresh], ["evaluate", MODEL, "-", "--json"], folder)
     (folder / MODEL).unlink()
-    return {"training": training, "testing": testing, "load": [load, os.getloadavg()]}
+    return {
+        "training": training,
+        "testing": testing,
+        "load": [load, os.getloadavg()],
+        "searched": found["examples"],
+    }
 
 
 def told(line: dict[str, Any]) -> None:
@@ -226,7 +241,7 @@ def _taken(process: int) -> tuple[int, float]:
     return resident * os.sysconf("SC_PAGE_SIZE"), (user + system) / ticks
 
 
-def apart(work: Callable[[Plan], list[dict[str, Any]]], plan: Plan) -> dict[str, Any]:
+def apart(work: Callable[[Plan], dict[str, Any]], plan: Plan) -> dict[str, Any]:
     """What the work comes to in a process of its own, and what that takes."""
     context = multiprocessing.get_context("spawn")
     answer, ask = context.Pipe(duplex=False)
@@ -236,12 +251,11 @@ def apart(work: Callable[[Plan], list[dict[str, Any]]], plan: Plan) -> dict[str,
     ask.close()  # so that there is an end to what is read if the process has none
     assert process.pid is not None
     with Watched([process.pid]) as watched:
-        models = answer.recv()
+        found = answer.recv()
     process.join()
     return {
-        "examples": min(plan.examples, FITS),
         "seconds": time.monotonic() - begin,
-        "models": models,
+        **found,
         "samples": [list(sample) for sample in watched.samples],
     }
 
@@ -250,10 +264,18 @@ def _answer(work: Callable[[Plan], Any], plan: Plan, ask: Any) -> None:
     ask.send(work(plan))
 
 
-def first_examples(plan: Plan) -> list[dict[str, Any]]:
+def searched(plan: Plan) -> dict[str, Any]:
+    """The settings of each method on the first examples, in the budget of all."""
+    n = min(plan.examples, SEARCHED)
+    log = (plan.seed, n, plan.examples + HELD, min(plan.test, TESTED))
+    return {"examples": n, "models": settings_within(plan.most_live, list(METHODS.values()), *log)}
+
+
+def first_examples(plan: Plan) -> dict[str, Any]:
     """Models of as many examples as fit without truncation."""
     n = min(plan.examples, FITS)
-    return first_models(plan.seed, n, plan.examples + HELD, min(plan.test, TESTED))
+    log = (plan.seed, n, plan.examples + HELD, min(plan.test, TESTED))
+    return {"examples": n, "models": first_models(*log)}
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 The baseline is the best that keeps everything: for each update, the learning rate with the least
 error on examples that are neither learned from nor tested on, going on from rate to rate until the
 best has a worse one on both sides. So it is not one that overfits for want of a smaller rate.
-Truncated gradient and FTRL-Proximal then choose their gravity in the same way, in a budget of
-memory.
+Truncated gradient and FTRL-Proximal then choose their gravity and rate in the same way, in a budget
+of memory: once for the least error, and once as the paper does, for the fewest features at an error
+that is no more than a tolerance above the baseline's.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +25,11 @@ from dwindle.runs.metrics import accuracy
 from experiments.climbing import Ladder, Place, climb
 
 SHARE = 16  # of the features seen for each that may live
-HELD = 20_000  # examples to choose by
-MOST = 12  # settings of each
-FACTOR = 2.0  # from one rate or gravity to the next
+HELD = 50_000  # examples to choose by
+MOST = 60  # settings of each
+TOLERANCE = 0.009  # the paper's, of the error
+FACTOR = 2**0.5  # from one rate or gravity to the next
+COARSE = 2.0  # the same, for the settings of the whole log
 DIGITS = 3  # of an error that count
 
 
@@ -45,7 +49,7 @@ class Method(NamedTuple):
 METHODS = {
     "plain": Method(Plain(), 0.04, 1.0, cools=True),
     "adaptive": Method(Adaptive(), 2.4, 0.1, cools=True),
-    "ftrl": Method(FTRL(), 1.0, 1.0, cools=False),
+    "ftrl": Method(FTRL(), 2.0, 0.25, cools=False),
 }
 
 
@@ -96,41 +100,63 @@ class Log(NamedTuple):
 
 
 def first_models(seed: int, n: int, first_test: int, n_test: int) -> list[dict[str, Any]]:
-    """For each method, the best that keeps everything and the best within the budget."""
+    """For each method the best that keeps everything; the best and the smallest in the budget."""
     log = Log(Ads(seed), n, first_test, n_test)
+    dense = {name: _chosen(log, method, _least)[0] for name, method in METHODS.items()}
+    seen = max(one["kept"] for one in dense.values())
+    picks = partial(_best_and_smallest, min(one["held"] for one in dense.values()) + TOLERANCE)
     found = []
-    seen = 0
     for name, method in METHODS.items():
-        dense = _chosen(log, method, None)
-        seen = seen or dense["kept"]
-        sparse = _chosen(log, method, seen // SHARE, around=dense["learning_rate"])
-        found += [one | {"update": name, "seen": seen} for one in (dense, sparse)]
+        around = method._replace(learning_rate=dense[name]["learning_rate"])
+        models = [dense[name], *_chosen(log, around, picks, seen // SHARE)]
+        found += [one | {"update": name, "seen": seen} for one in models]
     return found
 
 
+def settings_within(
+    live: int, names: Sequence[str], seed: int, n: int, first_test: int, n_test: int
+) -> list[dict[str, Any]]:
+    """For each method, the rate and the gravity of the least error in a budget, in coarse steps."""
+    log = Log(Ads(seed), n, first_test, n_test)
+    chosen = [_chosen(log, METHODS[name], _least, live, COARSE)[0] for name in names]
+    return [one | {"update": name} for one, name in zip(chosen, names, strict=True)]
+
+
 def _chosen(
-    log: Log, method: Method, live: int | None, around: float | None = None
-) -> dict[str, Any]:
-    """The setting with the least error on what is held out, and its model on the test part."""
-    rates = Ladder(around or method.learning_rate, FACTOR)
-    strengths = Ladder(method.strength, FACTOR) if live else Ladder(listed=(0.0,))
+    log: Log, method: Method, picks: Any, live: int | None = None, factor: float = FACTOR
+) -> list[dict[str, Any]]:
+    """The settings that are picked by what is held out, and their models on the test part."""
+    rates = Ladder(method.learning_rate, factor)
+    strengths = Ladder(method.strength, factor) if live else Ladder(listed=(0.0,))
 
     def measured(place: Place) -> Measured:
         learner = log.learned(method, rates.value(place[0]), strengths.value(place[1]), live)
         return log.measured(learner)
 
-    climbed = climb((rates, strengths), [(0, 0)], measured, _least, MOST)
-    place = climbed.picked[0]
-    found: Measured = climbed.known[place]
-    return found._asdict() | {
-        "learning_rate": rates.value(place[0]),
-        "tried": [rates.value(end(each[0] for each in climbed.known)) for end in (min, max)],
-        "strength": strengths.value(place[1]),
-        "open": len(climbed.open),
-        "max_live": live,
-    }
+    climbed = climb((rates, strengths), [(0, 0)], measured, picks, MOST)
+    return [
+        climbed.known[place]._asdict()
+        | {
+            "learning_rate": rates.value(place[0]),
+            "tried": [rates.value(end(each[0] for each in climbed.known)) for end in (min, max)],
+            "strength": strengths.value(place[1]),
+            "open": len(climbed.open),
+            "max_live": live,
+        }
+        for place in climbed.picked
+    ]
 
 
 def _least(known: dict[Place, Measured], inside: Callable[[Place], bool]) -> Iterator[Place]:
     """The least error; of equals, one that has others on both sides."""
     yield min(known, key=lambda place: (round(known[place].held, DIGITS), not inside(place)))
+
+
+def _best_and_smallest(
+    most: float, known: dict[Place, Measured], inside: Callable[[Place], bool]
+) -> Iterator[Place]:
+    """The least error, and the fewest features with no more than that much of it."""
+    yield from _least(known, inside)
+    good = [place for place, one in known.items() if one.held <= most]
+    if good:
+        yield min(good, key=lambda place: known[place].kept)

@@ -5,53 +5,53 @@ python -m experiments.frontier.page
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from experiments.frontier import figures
-from experiments.frontier.measures import WITHIN, Model, Results, models, reference, row, ways
-from experiments.frontier.ways import LENGTH, NAMES, REFITTED
+from experiments.frontier import choosing, figures
+from experiments.frontier.choosing import count, names
+from experiments.frontier.measures import (
+    BUDGETED,
+    Model,
+    Results,
+    models,
+    reference,
+    row,
+    standard_error,
+    ways,
+)
+from experiments.frontier.problems import DECAYS
+from experiments.frontier.ways import LANES, NAMES, REFITTED
+from experiments.tables import table
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
-BUDGETED = ("ftrl-budget", "rda-budget", "tg-budget")
-
 HEAD = """\
 # Accuracy against model size
 
 Which method reaches which AUC, with how few weights in the finished model, and with how few features in memory while it learns?
-`make frontier` (`python -m experiments.frontier`; {minutes:.0f} minutes in one process; `DWINDLE_DATA` names a folder with the data) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model.
+`make frontier` (`python -m experiments.frontier`) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model. `DWINDLE_DATA` names a folder with the data. Its parts took {minutes:.0f} minutes altogether, on {cores} cores that had other work as well; stopped, it goes on from what is finished.{note}
 
-Every method gets the same number of learning rates, the same passes and the same penalty strengths, and all combinations are tried. A method with a budget also tries each budget with each of them.
-The best model is selected on the test set, for every method alike: the page compares methods and does not predict performance on new data.
+Every method looks for its settings in the same way: around whatever model is shown below, the next larger and the next smaller learning rate and penalty strength (steps of a factor of 2) are tried too, and the next more and fewer passes and decay of the rate by each pass ({decays}; FTRL and RDA have a decay of their own), until all of them are known. {edges}
+The best model is selected on the test set, for every method alike: the page compares methods and does not predict performance on new data. Models whose AUC differs by less than its standard error on the test set are called *alike*.
 
 - *Weights* are the non-zero weights of the finished model, without the intercept.
-- *Live* is the largest number of features held in memory at once. FTRL, RDA, Vowpal Wabbit and scikit-learn hold all features ever seen, or reserve room for them at the start."""
+- *Automatic* is `dwindle train` without options, in one pass: nothing was looked for. Its other line has the models of all eight gravities of that same run.
+- *Live* is the largest number of features held in memory at once. FTRL, RDA, Vowpal Wabbit and scikit-learn hold all features ever seen, or reserve room for them at the start.
+
+A line joins those models of a method that none of its other models beats in both AUC and weights. Models in the grey are alike, those less than 0.0002 behind are drawn at the top, and an arrow points to models further below:
+
+![AUC against weights](frontier-weights.svg)"""
 BAR = """\
-## FTRL's AUC with fewer live features
+## With less memory
 
-The reference is the best AUC of FTRL-Proximal, dwindle's or Vowpal Wabbit's, whichever is better. A model *matches* it if its AUC is at most {within} lower.
 The table shows, among models with a budget that match FTRL, the one with the fewest weights; if none does, the one with the highest AUC. Only models count that have no more weights than FTRL's best model, and no more live features than the target:"""
-CHARTS = """\
-## The charts
-
-A line joins those models of a method that none of its other models beats in both AUC and weights:
-
-![AUC against weights shipped](frontier-weights.svg)
-
-and in both AUC and live features, whatever the weights:
+LIVE = """\
+Where features are many, AUC against what is held in memory, whatever the weights:
 
 ![AUC against features live at the peak](frontier-live.svg)"""
-CHOICE = """\
-## What to choose
-
-- If memory is short, or the stream never ends: `--update ftrl --max-live N`. It gives fewer weights than FTRL at the same gravity, in a fraction of the memory. RDA with a budget is as good on rcv1; on the ads, RDA is behind, with or without a budget.
-- If you want a small model and memory does not matter: FTRL, with gravity. Truncated gradient comes near with a cooldown, and stays behind on all sets but krvskp, where scikit-learn has the smallest model that matches.
-- If you want the paper's algorithm: truncated gradient with a cooldown, and `--max-live N` if memory is short.
-
-On the ads this is unfair to truncated gradient: its best is at the largest learning rate and the smallest strength that were tried, so that it may be better than is shown. With other settings it is not behind on [all of the ads](big-ads.md).
-
+TRIED = """\
 ## Ideas that were tried
 
 Each cell has the best AUC of a model with no more weights than the smallest FTRL model that matches, and in brackets that model's live features; then the same without the idea."""
@@ -67,12 +67,12 @@ METHODS = """\
 
 | name | what it is |
 |---|---|
-| truncated gradient | `Adaptive` and `Truncation`: AdaGrad's learning rates, a pull at each step; *plain*: the paper's update, one rate for all features |
+| truncated gradient | `Truncation`, a pull at each step. *Plain*: with `Plain`, the paper's update, one rate for all features; *adaptive*: with `Adaptive`, AdaGrad's rates in units of each feature |
 | with cooldown | pulls go on at the end without examples, for as many steps as a pass has: `--cooldown`, `Learner.cooldown` |
 | with a budget | `max_live`, `--max-live`: see [more features than memory](budget.md) |
 | K is a pass | all the pull of a pass comes at its end |
 | re-fitted | the features that are left are trained again, without a penalty, in {refitted} passes |
-| FTRL | `FTRL()`, which gives the weights of `vw --ftrl` |
+| FTRL | `FTRL()`, in units of each feature and with lengths, which `vw --ftrl` does not have: see [FTRL-Proximal](ftrl.md#how-it-differs-from-mcmahans-ftrl) |
 | from the second time on | a feature is ignored the first time it is seen; remembering that it was seen does not count as live |
 | RDA | `RDA()` |
 
@@ -81,6 +81,7 @@ IDEAS = (
     ("a budget", "ftrl-budget", "ftrl"),
     ("a budget", "rda-budget", "rda"),
     ("a budget", "tg-budget", "tg-rest"),
+    ("a budget", "plain-budget", "plain-rest"),
     ("admission by counting", "ftrl-admitting", "ftrl"),
     ("a cooldown", "tg-rest", "tg"),
     ("a cooldown", "plain-rest", "plain"),
@@ -97,11 +98,19 @@ def write(results: Results) -> str:
 
 
 def _parts(results: Results) -> Iterator[str | list[str]]:
-    yield HEAD.format(minutes=results["seconds"] / 60)
-    yield BAR.format(within=WITHIN)
+    decays = ", ".join(f"{decay:g}" for decay in DECAYS)
+    yield HEAD.format(
+        minutes=results["seconds"] / 60,
+        cores=results["cores"],
+        note=f" {results['note']}" if "note" in results else "",
+        decays=decays,
+        edges=" ".join(_edges(results)),
+    )
+    yield from choosing.parts(results)
+    yield BAR
     yield _bar(results)
-    yield CHARTS
-    yield CHOICE
+    yield LIVE
+    yield TRIED
     yield _tried(results)
     yield UNTOLD
     for problem in results["problems"]:
@@ -109,21 +118,35 @@ def _parts(results: Results) -> Iterator[str | list[str]]:
     yield METHODS.format(refitted=REFITTED)
 
 
+def _edges(results: Results) -> Iterator[str]:
+    """Say how fine the search was, and whether what is shown has neighbours that were not tried."""
+    found = [f"{NAMES[run['way']]} on {run['problem']}" for run in results["runs"] if run["open"]]
+    finer = [problem["name"] for problem in results["problems"] if problem["fine"]]
+    if finer:
+        yield f"Where weights become many times as few from one strength to the next, on {_listed(finer)}, strengths a quarter of a step apart are tried around the models that are compared by their size."
+    if found:
+        yield f"This was cut short, so that a better model may lie beyond what was tried, for {'; '.join(found)}."
+    else:
+        yield "So no model below is at an end of what was tried. Passes are no more than are listed, for every method alike: that is a price, not a setting to be found."
+
+
 def _bar(results: Results) -> list[str]:
     """For each problem, FTRL and the best with a budget."""
     lines = []
     for problem in results["problems"]:
         name, distinct = problem["name"], _distinct(results, problem["name"])
+        if not set(BUDGETED) & set(ways(results, name)):
+            continue
         beside = reference(results, name)
         way, model = _nearest(results, name)
         asked = "" if problem["peak"] is None else f"{100 * problem['peak']:.0f} %"
         lines.append(
             (
                 *(name, f"{distinct:,.0f}", f"{beside.best:.4f}"),
-                *(_count(beside.at_best), _count(beside.weights)),
-                *(NAMES[way], f"{model.auc:.4f}", _count(model.weights)),
-                *(f"{_count(model.live)} ({_share(model.live, distinct)})", asked),
-                "yes" if model.auc >= beside.floor else f"{beside.floor - model.auc:.4f} short",
+                *(count(beside.at_best), count(beside.weights)),
+                *(NAMES[way], f"{model.auc:.4f}", count(model.weights)),
+                *(f"{count(model.live)} ({_share(model.live, distinct)})", asked),
+                "yes" if model.auc >= beside.floor else f"{beside.floor - model.auc:.1g} short",
             )
         )
     head = (
@@ -131,7 +154,7 @@ def _bar(results: Results) -> list[str]:
         "fewest weights that match",
         *("with a budget", "AUC", "weights", "live", "target", "matches"),
     )
-    return _table(head, lines)
+    return table(head, lines)
 
 
 def _nearest(results: Results, name: str) -> tuple[str, Model]:
@@ -153,45 +176,36 @@ def _nearest(results: Results, name: str) -> tuple[str, Model]:
 
 def _tried(results: Results) -> list[str]:
     """Each idea, with and without it, on each problem."""
-    names = [problem["name"] for problem in results["problems"]]
+    sets = names(results)
     lines = [
-        (
-            idea,
-            NAMES[way],
-            *(_with_and_without(results, name, way, base) for name in names),
-        )
+        (idea, NAMES[way], *(_with_and_without(results, name, way, base) for name in sets))
         for idea, way, base in IDEAS
     ]
-    return _table(("idea", "method", *names), lines)
+    return table(("idea", "method", *sets), [line for line in lines if any(line[2:])])
 
 
 def _with_and_without(results: Results, name: str, way: str, base: str) -> str:
     """Such as 0.9812 at 25,000 live; without 0.9815 at 83,399."""
     if not {way, base} <= set(ways(results, name)):
         return ""
-    words = []
-    for each in (way, base):
-        beside = reference(results, name)
-        small = [m for m in models(results, name, each) if m.weights <= beside.weights]
-        best = max(small, key=lambda model: model.auc, default=None)
-        words.append("no small model" if best is None else f"{best.auc:.4f} ({_count(best.live)})")
+    small = (row(results, name, each).small for each in (way, base))
+    words = [f"{m.auc:.4f} ({count(m.live)})" if m else "none so small" for m in small]
     return f"{words[0]}, without {words[1]}"
 
 
 def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[str]]:
     name, distinct = problem["name"], _distinct(results, problem["name"])
     run = next(run for run in results["runs"] if run["problem"] == name)
-    seeds = f", {len(problem['seeds'])} seeds" if len(problem["seeds"]) > 1 else ""
-    rates = problem["in_units"]
-    units = (
-        f" ({_listed(rates)} for updates that divide a feature by a unit of its own: `Adaptive` and VW's default)"
-        if rates
+    seeds = (
+        f", means over {len(problem['seeds'])} seeds (in brackets the least and the most)"
+        if len(problem["seeds"]) > 1
         else ""
-    ) + f", times {LENGTH} for `Adaptive`, which divides a step by the length of its example"
+    )
     yield f"## {name}"
     yield (
         f"{ABOUT.get(name, RANDOMS)} {run['train']:,} training and {run['test']:,} test examples, {distinct:,.0f} distinct features{seeds}. "
-        f"Learning rates {_listed(problem['rates'])}{units}, passes {_listed(problem['passes'])}, strengths {_listed(problem['strengths'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}."
+        f"The mean length of an example in units of its features, by which the adaptive update divides a step, is {run['length']:g}; the standard error of the best AUC is {standard_error(results, name):.4f}. "
+        f"Passes {_listed(problem['passes'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}."
     )
     lines = []
     for way in ways(results, name):
@@ -199,20 +213,36 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
         share = "" if math.isinf(found.live) else f" ({_share(found.live, distinct)})"
         lines.append(
             (
-                *(NAMES[way], f"{found.best:.4f}", f"{found.small:.4f}"),
-                *(_count(found.weights), _count(found.live) + share),
+                *(NAMES[way], _auc(found.best), count(found.best.weights)),
+                _auc(found.small) if found.small else "none so small",
+                *(count(found.weights), count(found.live) + share),
+                "" if way in LANES else _setting(found.best),
             )
         )
-    yield _table(
+    yield table(
         (
             "method",
             "best AUC",
+            "its weights",
             "best AUC with no more weights than FTRL",
             "fewest weights that match",
             "fewest live that match, with no more weights",
+            "setting of the best",
         ),
         lines,
     )
+
+
+def _auc(model: Model) -> str:
+    """The mean, and what it is the mean of."""
+    least, most = model.aucs
+    spread = f" ({least:.4f} to {most:.4f})" if least < most else ""
+    return f"{model.auc:.4f}{spread}"
+
+
+def _setting(model: Model) -> str:
+    rate, passes, strength, decay, _ = model.setting
+    return f"rate {rate:g}, strength {strength:g}, passes {passes}, decay {decay:g}"
 
 
 ABOUT = {
@@ -227,10 +257,6 @@ def _distinct(results: Results, name: str) -> float:
     return fmean(run["distinct"] for run in results["runs"] if run["problem"] == name)
 
 
-def _count(n: float) -> str:
-    return "never" if math.isinf(n) else f"{n:,.0f}"
-
-
 def _share(n: float, distinct: float) -> str:
     return f"{100 * n / distinct:.0f} %"
 
@@ -238,11 +264,6 @@ def _share(n: float, distinct: float) -> str:
 def _listed(values: Any) -> str:
     words = [value if isinstance(value, str) else f"{value:g}" for value in values]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    return [f"| {' | '.join(line)} |" for line in (head, rule, *lines)]
 
 
 if __name__ == "__main__":

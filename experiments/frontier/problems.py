@@ -16,8 +16,9 @@ from dwindle.features.batch import Batch
 from experiments import data, peers
 
 RANDOM = 1000
+TINY = 1e-30
 FILES = ("a9a/adult.trn.bz2", "a9a/adult.tst.bz2")
-STRENGTHS = (0.1, 0.3, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+DECAYS = (1.0, 0.8, 0.5, 0.25)  # of a learning rate, by each pass
 
 
 class Problem(NamedTuple):
@@ -25,50 +26,35 @@ class Problem(NamedTuple):
 
     name: str
     seeds: tuple[int, ...] = (0,)
-    passes: tuple[int, ...] = (1,)
-    rates: tuple[float, ...] = (0.3, 1.0, 2.0)
-    in_units: tuple[float, ...] = ()  # rates of what divides a feature by a unit of its own
-    strengths: tuple[float, ...] = STRENGTHS
+    passes: tuple[int, ...] = (1, 3, 10)
     shares: tuple[float, ...] = (0.3,)  # of the distinct features: budgets
     peak: float | None = None  # the most that may be live, as a share of the distinct features
     rows: tuple[int, int] = (0, 0)  # of a log: to learn from, and to test on
     but: tuple[str, ...] = ()  # ways that are not tried, so that it does not take hours
+    fine: bool = False  # whether strengths are to be tried between those that are a factor apart
+    most: int = 150  # settings of a way, unless its best is not yet surrounded by others
 
 
-RCV1 = Problem(
-    "rcv1",
-    passes=(1, 3, 10),
-    rates=(1.0, 2.0),
-    in_units=(0.1, 0.2),
-    strengths=(0.1, 0.3, 1.0, 2.0, 5.0, 10.0),
-    shares=(0.3, 0.1),
-    peak=0.3,
-)
+REFITTING = ("tg-refit", "ftrl-refit")
+SLOW = ("tg-budget", "plain-budget", "rda-budget", "ftrl-refit")  # budgets used up all the time
+RCV1 = Problem("rcv1", peak=0.3, but=REFITTING)
 ADS = Problem(
     "ads",
-    rates=(0.3, 0.6),
-    strengths=(0.5, 0.7, 1.0, 1.5, 3.0),
-    shares=(0.15, 0.05),
+    seeds=(0, 1),
+    passes=(1,),
+    shares=(0.15,),
     peak=0.15,
-    rows=(60_000, 20_000),
-    but=("plain", "plain-rest", "tg", "tg-pass", "tg-refit", "ftrl-refit"),
+    rows=(20_000, 20_000),
+    fine=True,  # from one strength to the next, the number of weights changes by a factor of 30
+    but=("tg-pass", "rda-budget", "vw-l1", *REFITTING),
 )
-SLOW = ("tg-budget", "rda-budget", "ftrl-refit")  # small budgets are used up all the time
-A9A = Problem("a9a", passes=(1, 3), rates=(0.1, 0.3, 1.0), shares=(0.5,), but=SLOW)
-UCI = tuple(
-    Problem(
-        name,
-        passes=(3,),
-        rates=(0.03, 0.1, 0.3),
-        in_units=(0.1, 0.3, 1.0),
-        but=SLOW,
-    )
-    for name in ("krvskp", "spambase")
-)
-FULL = (RCV1, ADS, A9A, *UCI)
+A9A = Problem("a9a", shares=(0.5,), but=("ftrl-budget", *SLOW))
+KRVSKP = Problem("krvskp", seeds=(0, 1, 2), but=SLOW)
+SPAMBASE = Problem("spambase", seeds=(0, 1, 2), but=("ftrl-budget", *SLOW))
+FULL = (RCV1, A9A, KRVSKP, SPAMBASE, ADS)
 QUICK = (
-    Problem("wdbc", passes=(3,), rates=(0.3,), strengths=(0.3, 3.0), shares=(0.3,)),
-    ADS._replace(rates=(0.3,), strengths=(1.0, 3.0), shares=(0.15,), rows=(2000, 500)),
+    Problem("wdbc", seeds=(0, 1), passes=(1,), but=SLOW, fine=True, most=5),
+    ADS._replace(seeds=(0,), rows=(400, 300), fine=False, most=5),
 )
 
 
@@ -78,6 +64,8 @@ class Rows(NamedTuple):
     train: Batch
     test: Batch
     distinct: int  # features of those to learn from
+    squares: float  # the mean of |x|^2, with the constant
+    length: float  # the mean length of an example in units: `Adaptive` divides a step by it
 
     @property
     def label(self) -> NDArray[np.float32]:
@@ -86,7 +74,20 @@ class Rows(NamedTuple):
         return self.test.label
 
 
-@lru_cache(maxsize=1)
+def _squares(train: Batch) -> float:
+    """The mean of |x|^2, with the constant."""
+    return float(1 + np.square(train.x.astype(np.float64)).sum() / train.n_examples)
+
+
+def _length(train: Batch, place: NDArray[np.int64], count: NDArray[np.int64]) -> float:
+    """The mean length of an example in units, each the root of a feature's mean square."""
+    squares = np.square(train.x.astype(np.float64))
+    unit = np.bincount(place, squares) / count
+    sums = np.concatenate([[0.0], np.cumsum(squares / np.maximum(unit, TINY)[place])])
+    return float(np.sqrt(1 + np.diff(sums[train.start])).mean())
+
+
+@lru_cache(maxsize=3)  # as many as there are seeds
 def rows(problem: Problem, seed: int) -> Rows:
     """The set, shuffled by the seed if it is one of a few examples."""
     if problem.name == "ads":
@@ -99,13 +100,14 @@ def rows(problem: Problem, seed: int) -> Rows:
             data.rcv1(seed) if problem.name == "rcv1" else data.split(problem.name, seed, RANDOM)
         )
         train, test = found.train, found.test
-    return Rows(train, test, len(np.unique(train.key)))
+    _, place, count = np.unique(train.key, return_inverse=True, return_counts=True)
+    return Rows(train, test, len(count), _squares(train), _length(train, place, count))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=3)
 def matrices(problem: Problem, seed: int) -> tuple[csr_array, csr_array]:
     """The same as matrices: a column for each feature that there is to learn from."""
-    train, test, distinct = rows(problem, seed)
+    train, test, distinct, *_ = rows(problem, seed)
     known = np.unique(train.key)
 
     def matrix(batch: Batch) -> csr_array:

@@ -50,7 +50,7 @@ class Wabbit:
         )
         options = (
             f"--quiet --loss_function logistic -b {bits} {self._rule} {setting.learning_rate!r} "
-            f"--l1 {setting.strength / n!r}"
+            f"--l1 {setting.strength / n!r} --decay_learning_rate {setting.pass_decay!r}"
         )
         products = "--interactions qa" if name == "ads" else ""
         Workspace(

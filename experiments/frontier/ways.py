@@ -1,12 +1,12 @@
 """The ways to learn that are compared, and the models that each of them makes of a problem.
 
-All have as many rates, and the same passes and strengths, to choose from. The strength of a penalty
-is that on the sum of the losses: FTRL-Proximal has it as it is, what pulls at each step a part.
+The strength of a penalty is that on the sum of the losses: FTRL-Proximal has it as it is, what
+pulls at each step a part. Where a way searches is said in `searching`.
 """
 
 import time
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,16 +15,21 @@ from sklearn.linear_model import SGDClassifier
 
 from dwindle.algorithm.adaptive import Adaptive
 from dwindle.algorithm.dual_averaging import FTRL, RDA
+from dwindle.algorithm.losses import Logistic
+from dwindle.algorithm.schedules import Schedule
 from dwindle.algorithm.shrinkage import Truncation
 from dwindle.algorithm.updates import Plain
+from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.features.batch import Batch
+from dwindle.runs.build import make_learner
 from dwindle.runs.metrics import auc
+from dwindle.runs.settings import RunSettings
 from experiments.frontier.problems import Problem, Rows, matrices, rows
 from experiments.frontier.wabbit import Wabbit
 
 REFITTED = 2  # passes over what is left
-LENGTH = 3  # what `Adaptive` divides a step by, roughly: its rates are so much larger
+CLASSES = (-1.0, 1.0)
 
 
 class Setting(NamedTuple):
@@ -33,6 +38,7 @@ class Setting(NamedTuple):
     learning_rate: float
     passes: int
     strength: float
+    pass_decay: float = 1.0
     share: float | None = None  # of the distinct features, that may be live
 
 
@@ -55,19 +61,33 @@ class Way(NamedTuple):
     after: int = 0  # a feature is let in when it was seen so often before
     refits: bool = False  # what is left is learned anew, without a penalty
 
-    def gravity(self, setting: Setting, n: int) -> float:
-        """The strength as the update takes it, on n examples."""
+    @property
+    def decays(self) -> bool:
+        """Whether its learning rate may be multiplied after each pass: others have their own."""
+        return not isinstance(self.update, FTRL | RDA)
+
+    def rate(self, known: Rows) -> float:
+        """A learning rate to begin with: where the update is stable, in its own units."""
+        if not self.decays:
+            return 0.3
+        if isinstance(self.update, Adaptive):
+            return 0.3 * known.length
+        return 1 / known.squares
+
+    def gravity(self, setting: Setting, known: Rows) -> float:
+        """The strength as the update takes it."""
         if type(self.update) is FTRL:
             return setting.strength
         passes = setting.passes if isinstance(self.update, RDA) else 1
-        length = LENGTH if isinstance(self.update, Adaptive) else 1  # of a step, but not of a pull
-        return setting.strength / (n * passes * length)
+        length = known.length if isinstance(self.update, Adaptive) else 1  # of a step, not a pull
+        return setting.strength / (known.train.n_examples * passes * length)
 
 
 _FTRL, _RDA = FTRL(), RDA()
 OURS = {
     "plain": Way(Plain()),
     "plain-rest": Way(Plain(), rests=True),
+    "plain-budget": Way(Plain(), rests=True, budget=True),
     "tg": Way(Adaptive()),
     "tg-rest": Way(Adaptive(), rests=True),
     "tg-pass": Way(Adaptive(), every_pass=True),
@@ -81,48 +101,62 @@ OURS = {
     "rda-budget": Way(_RDA, budget=True),
 }
 THEIRS = ("vw-ftrl", "vw-l1", "sgd")
+LANES = ("auto", "auto-path")  # which have nothing to be told
 NAMES = {
     "plain": "truncated gradient, plain",
     "plain-rest": "truncated gradient, plain, with cooldown",
-    "tg": "truncated gradient",
-    "tg-rest": "truncated gradient, with cooldown",
-    "tg-pass": "truncated gradient, K is a pass",
-    "tg-budget": "truncated gradient, with cooldown and a budget",
-    "tg-refit": "truncated gradient, with cooldown, re-fitted",
+    "plain-budget": "truncated gradient, plain, with cooldown and a budget",
+    "tg": "truncated gradient, adaptive",
+    "tg-rest": "truncated gradient, adaptive, with cooldown",
+    "tg-pass": "truncated gradient, adaptive, K is a pass",
+    "tg-budget": "truncated gradient, adaptive, with cooldown and a budget",
+    "tg-refit": "truncated gradient, adaptive, with cooldown, re-fitted",
     "ftrl": "FTRL",
     "ftrl-budget": "FTRL with a budget",
     "ftrl-admitting": "FTRL, from the second time on",
     "ftrl-refit": "FTRL with a budget, re-fitted",
     "rda": "RDA",
     "rda-budget": "RDA with a budget",
+    "auto": "automatic: `dwindle train` without options",
+    "auto-path": "automatic, all eight gravities of that run",
     "vw-ftrl": "VW --ftrl",
     "vw-l1": "VW --l1",
     "sgd": "scikit-learn, SGDClassifier(l1)",
 }
 
 
-def measured(problem: Problem, seed: int, name: str) -> Iterator[tuple[Setting, Point]]:
-    """Every setting of a way, and the model it gives."""
-    if name in THEIRS:
-        with Wabbit(problem, seed, name) if name.startswith("vw") else _Sgd(problem, seed) as peer:
-            for setting in settings(problem, in_units=name == "vw-l1"):
-                yield setting, _timed(peer.model, setting)
-        return
-    way, known = OURS[name], rows(problem, seed)
-    entering = _admitted(known.train, way.after) if way.after else (known.train, known.train)
-    adaptive = isinstance(way.update, Adaptive)
-    for setting in settings(problem, budget=way.budget, in_units=adaptive):
-        told = (
-            setting._replace(learning_rate=LENGTH * setting.learning_rate) if adaptive else setting
-        )
-        yield told, _timed(_learned, way, known, entering, told)
+Measure = Callable[[Setting], Point]
 
 
-def settings(problem: Problem, *, budget: bool = False, in_units: bool = False) -> list[Setting]:
-    """Each rate with each number of passes, each strength and, if there is one, each budget."""
-    rates = (in_units and problem.in_units) or problem.rates
-    shares = problem.shares if budget else (None,)
-    return [Setting(*each) for each in product(rates, problem.passes, problem.strengths, shares)]
+@contextmanager
+def measuring(problem: Problem, seed: int, name: str) -> Iterator[Measure]:
+    """A function from a setting of a way to its model, on one seed's rows."""
+    with ExitStack() as stack:
+        if name in THEIRS:
+            peer: Any = (
+                Wabbit(problem, seed, name) if name.startswith("vw") else _Sgd(problem, seed)
+            )
+            stack.enter_context(peer)
+            yield lambda setting: _timed(peer.model, setting)
+            return
+        way, known = OURS[name], rows(problem, seed)
+        entering = _admitted(known.train, way.after) if way.after else (known.train, known.train)
+        yield lambda setting: _timed(_learned, way, known, entering, setting)
+
+
+def lanes(problem: Problem, seed: int) -> list[tuple[float, Point, bool]]:
+    """All gravities of a run that was told nothing: each, its model, and whether it is chosen."""
+    known, begin = rows(problem, seed), time.perf_counter()
+    learner = make_learner(RunSettings(gravity="auto"), Logistic())
+    assert isinstance(learner, LaneLearner)
+    learner.learn(known.train)
+    p, kept = learner.predict_lanes(known.test), learner.kept()
+    seconds, chosen = round(time.perf_counter() - begin, 3), learner.lane
+    found = []
+    for at, gravity in enumerate(learner.shrinkage.values):
+        point = Point(auc(p[:, at], known.label), int(kept[at]), learner.table.peak, seconds)
+        found.append((float(gravity), point, at == chosen))
+    return found
 
 
 def _timed(run: Any, *given: Any) -> Point:
@@ -139,9 +173,9 @@ def _learned(
     every = n if way.every_pass else 1
     budget = None if setting.share is None else int(setting.share * known.distinct)
     learner = Learner(
-        shrinkage=Truncation(gravity=way.gravity(setting, n), truncate_every=every),
+        shrinkage=Truncation(gravity=way.gravity(setting, known), truncate_every=every),
         update=way.update,
-        learning_rate=setting.learning_rate,
+        learning_rate=Schedule(setting.learning_rate, pass_decay=setting.pass_decay),
         max_live=budget,
     )
     _pass_over(learner, [entering[0], *[entering[1]] * (setting.passes - 1)])
@@ -207,11 +241,12 @@ class _Sgd:
             loss="log_loss",
             penalty="l1",
             alpha=setting.strength / len(self._label),
-            max_iter=setting.passes,
-            tol=None,
             shuffle=False,
             learning_rate="constant",
             eta0=setting.learning_rate,
-        ).fit(self._train, self._label)
+        )
+        for done in range(setting.passes):
+            model.set_params(eta0=setting.learning_rate * setting.pass_decay**done)
+            model.partial_fit(self._train, self._label, classes=CLASSES)
         found = auc(model.decision_function(self._test), self._test_label)
         return found, int(np.count_nonzero(model.coef_)), self._train.shape[1]

@@ -8,7 +8,7 @@ import json
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from experiments.many.page import page
 from experiments.storing import DOCS, data_is_here, save, versions
 
 SIMULATED = 5  # runs on workers that are unreliable
-PARTS = ("bits", "cost", "quality")
+PARTS = ("bits", "cost", "quality", "caps")
 PACKAGES = ("dwindle", "numpy", "numba", "dask", "distributed")
 
 
@@ -40,26 +40,36 @@ def main() -> None:
         for name in given.only.split(","):
             if given.anew:
                 results.pop(name, None)
-            {"bits": _bits, "cost": _cost, "quality": _quality}[name](results, keep)
+            {"bits": _bits, "cost": _cost, "quality": _quality, "caps": _caps}[name](results, keep)
     keep()
     save(given.output / "many-machines.md", page(results))
 
 
 def _quality(results: dict[str, Any], keep: Callable[[], None]) -> None:
-    done = results.setdefault("quality", [])
     names = ("set", "kind", "shards", "split", "seed")
-    for case in quality.cases():
+    _each(results.setdefault("quality", []), names, quality.cases(), quality.measured, keep)
+
+
+def _caps(results: dict[str, Any], keep: Callable[[], None]) -> None:
+    names = ("set", "kind", "cap")
+    _each(results.setdefault("caps", []), names, quality.caps(), quality.measured_cap, keep)
+
+
+def _each(
+    done: list[dict[str, Any]],
+    names: tuple[str, ...],
+    cases: Iterable[tuple[Any, ...]],
+    measure: Callable[..., dict[str, Any]],
+    keep: Callable[[], None],
+) -> None:
+    """Measure the cases that are not among those done."""
+    for case in cases:
         if not any(tuple(each[name] for name in names) == case for each in done):
             begin = time.process_time()
-            found = quality.measured(*case)
+            found = measure(*case)
             done.append(found)
-            print(
-                *case,
-                f"{found['auc']:.4f}",
-                f"{found['kept']:,}",
-                f"{time.process_time() - begin:.0f} s",
-                flush=True,
-            )
+            took = f"{time.process_time() - begin:.0f} s"
+            print(*case, f"{found['auc']:.4f}", f"{found['kept']:,}", took, flush=True)
             keep()
 
 

@@ -27,7 +27,7 @@ Client: Any = distributed.Client
 LINES = 8000  # of rcv1
 SHARDS = 8
 KILLS = 50
-PHASES = ("train-pass1-shard3", "merge-1", "judge-pass1-shard2", "finalize-pass1", "train-pass2")
+PHASES = ("train-pass1-shard3", "merge-1", "finalize-pass1", "train-pass2", "judge-pass2-shard2")
 QUIET = {"distributed.scheduler.worker-ttl": "10s", "distributed.scheduler.allowed-failures": 100}
 
 

@@ -2,25 +2,41 @@
 
 from collections.abc import Iterator
 from functools import cache, reduce
+from multiprocessing import Pipe, get_context
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from dwindle import Batch, LaneLearner, Learner, TrainSettings, auc, read
+from dwindle import Batch, Learner, TrainSettings, auc, read
 from dwindle.algorithm.losses import Logistic
+from dwindle.data.formats.block import Block
+from dwindle.data.formats.vw import parser as vw
 from dwindle.datasets.ads import Ads
-from dwindle.distributed.mixing import mix, shared
-from dwindle.distributed.parts import added, without
-from dwindle.distributed.tasks import JUDGED_LEAST, JUDGED_SHARE
-from dwindle.distributed.telling import SCORES, Told, started, tell
-from dwindle.engine.lane_scores import LaneScores
+from dwindle.distributed import sharing
+from dwindle.distributed.judging import (
+    compared_after,
+    in_one_segment,
+    judged,
+    judged_sums,
+    n_judged,
+    own_so_far,
+    without_scores,
+)
+from dwindle.distributed.mixing import mix
+from dwindle.distributed.parts import added
+from dwindle.distributed.sharing import shared
+from dwindle.distributed.telling import Start, Told, started, tell
 from dwindle.runs.build import make_learner
 from experiments import data
 
 PASSES = 4
 SHARDS = (2, 8, 32)
 ADS = 40_000  # examples, after which 50,000 are for testing
+CAPS = (16, 32, 64)  # for which shards count at most in rates,
+CAPPED = 64  # of so many
+OF_CAPS = ("a9a", "words")  # `words` is the ad log without pairs of words
 KINDS: dict[str, dict[str, Any]] = {
     "adaptive": {"update": "adaptive"},
     "plain": {"update": "plain"},
@@ -45,12 +61,19 @@ def rows(name: str) -> tuple[Batch, Batch]:
     if name == "ads":
         log = Ads(1)
         return _whole(log.batches(ADS)), _whole(log.batches(50_000, ADS))
+    if name == "words":
+        return _words(0, ADS), _words(ADS, 50_000)
     files = {
         "rcv1": (data.RCV1_TRAIN, data.RCV1_TEST),
         "a9a": ("a9a/adult.trn.bz2", "a9a/adult.tst.bz2"),
     }
     train, test = (data.find(file) for file in files[name])
     return _read(train), _read(test)
+
+
+def _words(first: int, n: int) -> Batch:
+    blocks = (Block(np.frombuffer(text, np.uint8), "ads") for text in Ads(1).text(n, first))
+    return _whole(vw.parse(block).batch for block in blocks)
 
 
 def _read(path: Path | None) -> Batch:
@@ -103,54 +126,68 @@ def score(learner: Learner, test: Batch) -> dict[str, float]:
     }
 
 
-def one_machine(how: TrainSettings, train: Batch, test: Batch) -> dict[str, float]:
+def one_machine(how: TrainSettings, train: Batch, test: Batch) -> dict[str, Any]:
     """Learn on one machine."""
-    learner = make_learner(how, Logistic())
+    learner, after = make_learner(how, Logistic()), []
     for _ in range(PASSES):
         learner.learn(train)
         learner.next_pass()
-    return score(learner, test)
+        after.append(score(learner, test))
+    return after[-1] | {"aucs": [each["auc"] for each in after]}
 
 
-def many_machines(how: TrainSettings, shards: list[Batch], test: Batch) -> dict[str, float]:
+def many_machines(how: TrainSettings, shards: list[Batch], test: Batch) -> dict[str, Any]:
     """Learn from shards, which are mixed after each pass."""
     learner, n = make_learner(how, Logistic()), len(shards)
-    for p in range(PASSES):
-        parts = []
-        for batch in shards:
-            own = shared(learner, n)
-            start = started(own)
-            own.learn(batch)
-            told = tell(own, start)
-            sums = {k: v for k, v in told.sums.items() if k not in {"judged", *SCORES}}
-            parts.append(told._replace(sums=sums))
+    first = shared(learner, n)
+    _told(first, started(first), shards[0].rows(0, 1))  # so that all is compiled here, once
+    compared = compared_after(learner, PASSES, n)
+    owns: list[Any] = [None] * n
+    after = []
+    for p in range(1, PASSES + 1):
+        own = shared(learner, n)
+        start = started(own)
+        parts = [_told_apart(own, start, batch) for batch in shards]
         everything = reduce(added, parts)
-        if p == 0 and isinstance(learner, LaneLearner):
-            everything.sums.update(_judged(learner, everything, parts, shards))
+        if p <= compared:
+            owns = [own_so_far(*each, learner) for each in zip(owns, parts, strict=True)]
+        if p == compared:
+            everything.sums.update(_judged(learner, everything, owns, shards))
         learner = mix(learner, everything, n)
         learner.next_pass()
-    return score(learner, test)
+        after.append(score(learner, test))
+    return after[-1] | {"aucs": [each["auc"] for each in after]}
+
+
+def _told(own: Learner, start: Start, batch: Batch) -> Told:
+    own.learn(batch)
+    return without_scores(tell(own, start))
+
+
+def _told_apart(own: Learner, start: Start, batch: Batch) -> Told:
+    """Learn in a process that begins with all that is here; here nothing changes.
+
+    To copy a learner of millions of features for each shard would take longer than all else.
+    """
+    receives, sends = Pipe(duplex=False)
+    child = get_context("fork").Process(target=lambda: sends.send(_told(own, start, batch)))
+    child.start()
+    sends.close()
+    told: Told = receives.recv()
+    child.join()
+    return told
 
 
 def _judged(
-    learner: LaneLearner, everything: Told, parts: list[Told], shards: list[Batch]
+    learner: Learner, everything: Told, owns: list[Told], shards: list[Batch]
 ) -> dict[str, Any]:
     """Compare lanes on examples of each shard, by the model of the others."""
-    scores = LaneScores(learner.loss, learner.n_lanes, whole=True)
-    for batch, part in zip(shards, parts, strict=True):
-        others = mix(learner, without(everything, part), len(shards))
-        some = batch.rows(
-            0, min(batch.n_examples, max(batch.n_examples // JUDGED_SHARE, JUDGED_LEAST))
-        )
-        assert some.label is not None
-        assert isinstance(others, LaneLearner)
-        scores.add(others.predict_lanes(some).astype(np.float32), some.label, some.importances())
-    found: dict[str, Any] = {"judged": np.array([float(scores.examples)])}
-    for name in SCORES:
-        array = getattr(scores, name)
-        found[name] = np.zeros_like(array)
-        found[name][-1] = array.sum(axis=0)
-    return found
+    total: dict[str, Any] = {}
+    for batch, own in zip(shards, owns, strict=True):
+        some = batch.rows(0, min(batch.n_examples, n_judged(batch.n_examples)))
+        sums = judged_sums(judged(learner, everything, own, len(shards), [some]))
+        total = {name: total.get(name, 0.0) + v for name, v in sums.items()}
+    return in_one_segment(total)
 
 
 def measured(name: str, kind: str, shards: int, split: str, seed: int) -> dict[str, Any]:
@@ -182,3 +219,21 @@ def cases() -> Iterator[tuple[str, str, int, str, int]]:
             for shards in SHARDS:
                 for seed in range(1 if kind == "auto" else SEEDS[name]):
                     yield name, kind, shards, "random", seed
+
+
+def measured_cap(name: str, kind: str, cap: int) -> dict[str, Any]:
+    """Measure many shards, of which so many count in rates; 0 is one machine."""
+    (train, test), how = rows(name), settings(kind)
+    found = one_machine(how, train, test)
+    if cap:
+        with patch.object(sharing, "MOST_BOOST", cap):
+            found = many_machines(how, dealt(train, CAPPED, "random", 0), test)
+    return {"set": name, "kind": kind, "cap": cap} | found
+
+
+def caps() -> Iterator[tuple[str, str, int]]:
+    """Yield all cases of caps."""
+    for name in OF_CAPS:
+        for kind in ("adaptive", "plain", "rda"):
+            for cap in (0, *CAPS):
+                yield name, kind, cap

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -17,9 +18,10 @@ from benchmarks.files import Text
 from benchmarks.lines import VALUES, Shape, Writer
 from benchmarks.page import BEGIN, END, README, draw, page, with_figures
 from benchmarks.results import Figure, Found, Row, about, as_json
-from benchmarks.side_by_side import Plan, Spread, interleaved, ratio
+from benchmarks.side_by_side import ONE_CORE, Plan, Spread, interleaved, placed, ratio
 from benchmarks.split import split
 from benchmarks.tools import bits_for, dwindle, vw
+from dwindle._base.system import cores
 from dwindle.data.formats.block import joined
 from dwindle.data.options import ReadOptions
 from dwindle.data.stream import read
@@ -158,6 +160,15 @@ def test_a_race_has_all_settings_of_both_and_keeps_its_data(tmp_path):
 def test_a_process_that_fails_stops_the_run():
     with pytest.raises(subprocess.CalledProcessError, match="exit status 3"):
         interleaved({"bad": [sys.executable, "-c", "raise SystemExit(3)"]}, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which(ONE_CORE[0]), reason="no taskset here")
+@pytest.mark.skipif(cores() == 1, reason="one core")
+@pytest.mark.parametrize(("slow_on", "where"), [("> 1", ONE_CORE), ("== 1", ())])
+def test_a_peer_runs_on_one_core_if_it_is_faster_there(slow_on, where):
+    code = f"import os, time; time.sleep(3 * (len(os.sched_getaffinity(0)) {slow_on}))"
+    assert placed([sys.executable, "-c", code]) == where
 
 
 def test_contestants_take_turns_in_either_order_and_the_warm_up_is_not_counted():

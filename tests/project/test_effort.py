@@ -35,3 +35,11 @@ def test_far_fewer_cases_than_the_whole_product_are_enough(monkeypatch):
     cases = pairwise(range(8), range(9), range(3))
     assert len(cases) < 80  # of 216: there are 72 pairs of the first two
     assert cases[0].id == "0-0-0"
+
+
+def test_every_two_kinds_meet_and_every_value_is_in_some_case(monkeypatch):
+    monkeypatch.setattr(effort, "FULL", False)
+    some = [case.values for case in pairwise(range(8), range(9), kind=lambda value: value % 3)]
+    assert pairs((a % 3, b % 3) for a, b in some) == pairs(product(range(3), range(3)))
+    assert [set(values) for values in zip(*some, strict=True)] == [set(range(8)), set(range(9))]
+    assert len(some) < 20  # of 72
