@@ -50,8 +50,8 @@ class Bar(NamedTuple):
 
 BASE = r"(?!.*(50 MB|1 GB|gz|zst|svmlight|Arrow)).*"  # every shape, 400 MB as text
 SMALLER = r".*50 MB"
-PARSING, LEARNING, NEW, START, THREADS, DICTS = (
-    "Parsing", "Learning", "New features", "Start-up", "Threads", "Dicts",
+PARSING, LEARNING, NEW, START, THREADS, DICTS, ARROW = (
+    "Parsing", "Learning", "New features", "Start-up", "Threads", "Dicts", "Arrow",
 )  # fmt: skip
 
 BARS = (
@@ -61,7 +61,7 @@ BARS = (
     Bar("shapes", "values none", FASTER, AT_LEAST, 2, LEARNING),
     Bar("shapes", "values repr", FASTER, AT_LEAST, 2, PARSING),
     Bar("shapes", "values mixed", FASTER, AT_LEAST, 2, LEARNING),
-    Bar("shapes", "Arrow", FASTER, AT_LEAST, 1.5, LEARNING),
+    Bar("shapes", "Arrow", FASTER, AT_LEAST, 1.5, ARROW),
     Bar("shapes", BASE, FASTER, AT_LEAST, 1.3, LEARNING),
     Bar("shapes", BASE, PLAINLY, AT_LEAST, 1.3, START),
     Bar("shapes", SMALLER, FASTER, AT_LEAST, 1.3, START),

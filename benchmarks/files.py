@@ -12,11 +12,12 @@ import numpy as np
 
 from benchmarks.data import Labels
 from benchmarks.results import Figure, Row, row, speed
-from benchmarks.side_by_side import Plan, Run, interleaved
+from benchmarks.side_by_side import Plan, Run, interleaved, placed
 from benchmarks.split import split
 from benchmarks.tools import (
     ADAPTIVE,
     DEFAULT_BITS,
+    DWINDLE,
     FIT,
     OURS,
     PAIRS,
@@ -128,6 +129,13 @@ def _raced(case: Case, plan: Plan) -> tuple[list[Row], list[Figure]]:
     small = {f"{name}{TEN}": command for name, command in tens.items()}
     for each in case.what or (text,):
         _read(each)
+    where = placed(whole[FIT])
+    for commands in (whole, small):
+        commands |= {
+            name: [*where, *command]
+            for name, command in commands.items()
+            if not name.startswith(DWINDLE)
+        }
     # The ten lines load what the whole text needs, unless it comes in another container, or many
     # of its features come and go. Of the first, a small one, all that learning needs is compiled.
     longer = case.reading.ours or case.text.megabytes < SMALL

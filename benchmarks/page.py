@@ -78,7 +78,8 @@ PAGE = """# How fast is it?
 
 dwindle and its peers on the same data in one run, taking turns: medians of {rounds} rounds (one less of 1 GB and of 10 million rows, three times as many of what takes a fraction of a second), in opposite order in every other round, after a warm-up that is not counted.
 A ratio is the ratio of medians; in brackets are its smallest and largest value in any one round.
-*Excluding start-up* subtracts from both programs the time they need for the first ten lines of the same file: importing libraries and other work that does not grow with the data.
+*Excluding start-up* subtracts from both programs the time they need for the first ten lines of the same file: importing libraries and other work that does not grow with the data. Kernels and Python's bytecode are on disk already, as after `pip install` and a first run.
+The two threads of Vowpal Wabbit hand over every example to each other, and how long that takes depends on the machine, and on where its cores are: so each case first tries whether it learns faster on one core, and runs all of it there if so (`taskset` in the commands).
 
 {busyness}
 

@@ -15,12 +15,17 @@ def write_page(results: Mapping[str, Any], page: Path = PAGE) -> None:
     page.write_text(filled(page.read_text("utf-8"), results), "utf-8")
 
 
+def _literal(text: str) -> str:
+    """Return a text as `re.sub` takes one in which nothing is special."""
+    return text.replace("\\", r"\\")
+
+
 def filled(text: str, results: Mapping[str, Any]) -> str:
     """Return the page with its measured parts replaced."""
     parts = {"servers": _servers(results), "measured": _measured(results)}
     for name, part in parts.items():
         pattern = rf"(<!-- {name}: [^>]*-->\n).*?(<!-- /{name} -->)"
-        text = re.sub(pattern, lambda m, part=part: m[1] + part + m[2], text, flags=re.DOTALL)  # type: ignore[misc]
+        text = re.sub(pattern, rf"\g<1>{_literal(part)}\g<2>", text, flags=re.DOTALL)
     return text
 
 
