@@ -76,7 +76,7 @@ bench: .venv/developing  ## side by side with the peers, in one run of 25 minute
 bench-serve: .venv/developing  ## the server beside River + FastAPI and vw --daemon, into docs/ (needs wrk)
 	$(BIN)/python -m benchmarks.serve
 
-paper: .venv/developing  ## the paper's claims, tables and figures from the raw data, into docs/ (DWINDLE_DATA)
+paper: .venv/developing  ## the paper's claims, tables and figures from the raw data, 18 minutes of processor time, into docs/ (DWINDLE_DATA)
 	$(BIN)/python -m experiments
 
 paper-quick: .venv/developing  ## the same in small, into build/paper-quick
@@ -103,7 +103,7 @@ regression: .venv/developing  ## regression beside SGDRegressor and Vowpal Wabbi
 classes: .venv/developing  ## twenty classes of text beside Vowpal Wabbit, into docs/
 	$(BIN)/python -m experiments.classes
 
-frontier: .venv/developing  ## accuracy against model size, all methods, into docs/ (DWINDLE_DATA)
+frontier: .venv/developing  ## accuracy against model size, all methods, into docs/; about 2 hours (DWINDLE_DATA)
 	$(BIN)/python -m experiments.frontier
 
 docs: .venv/documenting  ## the documentation site, into build/site; a broken link fails

@@ -20,7 +20,7 @@ class Forked:
     """
 
     def __init__(self, *args, first=None, stdin=None):
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  (until the process ends)  (closed with the process)
         self._code = None
         self.pid = os.fork()
         if not self.pid:
@@ -36,7 +36,7 @@ class Forked:
                 sys.stdin = os.fdopen(0)
             os.dup2(self._said.fileno(), 2)
             sys.stderr = os.fdopen(2, "w", 1)
-            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+            sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  (until the process ends)
             if first is not None:
                 first()
             main(args, prog_name="dwindle")

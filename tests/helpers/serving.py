@@ -81,9 +81,9 @@ class Server:
     def ask(self, path, body=None, kind="json", headers=(), timeout=30):
         data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         named = {"content-type": BODY.get(kind, kind), **dict(headers)}
-        request = urllib.request.Request(self.address + path, data, named)  # noqa: S310  (our own)
+        request = urllib.request.Request(self.address + path, data, named)  # noqa: S310  (a server of ours)  (our own)
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as reply:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=timeout) as reply:  # noqa: S310  (a server of ours)
                 return Reply(reply.status, dict(reply.headers), reply.read())
         except urllib.error.HTTPError as error:
             return Reply(error.code, dict(error.headers), error.read())
