@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from dwindle.features.batch import Batch
     from dwindle.model.export.pipeline import to_sklearn
     from dwindle.model.export.targets import export
-    from dwindle.model.export.vw_import import import_vw
     from dwindle.model.merge import merge
     from dwindle.model.model import Model
     from dwindle.model.path import Path
+    from dwindle.model.vw_import import import_vw
     from dwindle.runs.convert import convert
     from dwindle.runs.evaluate import evaluate
     from dwindle.runs.explain import explain
@@ -93,7 +93,7 @@ _HOMES = {
     "model.checkpoint": ("LaneLearner", "Learner"),
     "model.export.pipeline": ("to_sklearn",),
     "model.export.targets": ("export",),
-    "model.export.vw_import": ("import_vw",),
+    "model.vw_import": ("import_vw",),
     "model.merge": ("merge",),
     "model.model": ("Model",),
     "model.path": ("Path",),

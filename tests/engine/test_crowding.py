@@ -10,7 +10,7 @@ from dwindle.engine.lanes import LaneLearner
 from dwindle.engine.learner import Learner
 from dwindle.engine.table_kernels import FARTHEST, MOST_PROBES
 from dwindle.features.batch import Batch
-from dwindle.features.mixing import GOLDEN
+from dwindle.features.hash_mixer import GOLDEN
 from dwindle.model.model import Model
 
 N = 4000

@@ -120,7 +120,6 @@ UPDATES = [
 ]
 
 
-
 def near(update):
     """How close the learner's numbers are to the reference's, which adds lazy pulls in another order.
 

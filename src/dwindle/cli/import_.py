@@ -1,4 +1,4 @@
-"""``dwindle import``: the command of `dwindle.model.export.vw_import.import_vw`."""
+"""``dwindle import``: the command of `dwindle.model.vw_import.import_vw`."""
 
 import click
 
@@ -29,7 +29,7 @@ def command(text: str, *, model: str, loss: str | None, quiet: bool) -> None:
       dwindle import weights.txt --model ads.parquet
     """
     from dwindle._base.files import check_apart
-    from dwindle.model.export.vw_import import import_vw
+    from dwindle.model.vw_import import import_vw
 
     check_apart(model, [text])
     found = import_vw(text, loss)

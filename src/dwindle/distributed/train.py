@@ -52,10 +52,10 @@ from dwindle.runs import train as one_machine
 from dwindle.runs.build import in_lanes, make_learners
 from dwindle.runs.checkpoint import Reached
 from dwindle.runs.class_progress import progress_of
+from dwindle.runs.continuing import check_needed, continued
 from dwindle.runs.observer import Observer
 from dwindle.runs.run_data import labels_of
 from dwindle.runs.settings import BALANCED, TrainSettings
-from dwindle.runs.start import check_needed, continued
 from dwindle.runs.summary import Summary, rate
 
 LOOKED_AT = 16  # files whose beginning decides what columns are

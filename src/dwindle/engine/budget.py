@@ -1,4 +1,4 @@
-"""A budget of live features: which of them are evicted when there are too many.
+"""A budget of live features: which are evicted, by `table.evict`, when there are too many.
 
 The features worth least are evicted, and the others are left alone. `updates.worth` says what a
 feature is worth: with truncated gradient, how long its weight would outlast the gravity.

@@ -12,7 +12,7 @@ from dwindle._base.interrupts import Held
 from dwindle._base.threads import Worker
 from dwindle.engine.short_names import shortened
 from dwindle.engine.table_kernels import LAST_SIX, ONE, SIX, BloomFilter, home_shift
-from dwindle.features.mixing import GOLDEN, random_mixer
+from dwindle.features.hash_mixer import GOLDEN, random_mixer
 from dwindle.features.names import Text, cut, spelled
 from dwindle.jit.compile import kernel
 from dwindle.jit.numbers import uint64

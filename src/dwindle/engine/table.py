@@ -18,7 +18,7 @@ from dwindle.engine.name_table import NameTable
 from dwindle.engine.short_names import LEAST, SHARE
 from dwindle.engine.table_kernels import CACHE_LINE, CELLS_AT_ONCE, LARGE
 from dwindle.features.batch import Batch
-from dwindle.features.mixing import GOLDEN, random_mixer
+from dwindle.features.hash_mixer import GOLDEN, random_mixer
 
 SMALLEST = 1024  # cells of a new table
 HUGE_PAGE = 2**21  # bytes

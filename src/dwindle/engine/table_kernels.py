@@ -31,7 +31,7 @@ from dwindle.algorithm.updates import (
     weight_at,
     worth,
 )
-from dwindle.features.mixing import GOLDEN
+from dwindle.features.hash_mixer import GOLDEN
 from dwindle.jit.compile import helper, kernel, teach
 from dwindle.jit.intrinsics import prefetch
 from dwindle.jit.numbers import uint64

@@ -14,12 +14,12 @@ from typing import Any
 
 from dwindle._base.dispatch import generic_of
 from dwindle.jit import machine_code
+from dwindle.jit.cache_folders import Folder
 from dwindle.jit.deferred import Deferred, Later, importing
-from dwindle.jit.folders import Folder
 from dwindle.jit.interpreted import JIT, run_as_python
 from dwindle.jit.stamps import stamp
 
-_numba, _parts, _disk_cache = map(Later, ("numba", "dwindle.jit.parts", "dwindle.jit.disk_cache"))
+_numba, _parts, _numba_cache = map(Later, ("numba", "dwindle.jit.parts", "dwindle.jit.numba_cache"))
 INGREDIENTS = ("loss", "shrinkage", "update")  # parameters by whose class code is chosen
 
 LONG = 0.5  # seconds of compiling after which it is said that it happens once
@@ -82,7 +82,7 @@ class Code:
             compiler = _parts.KernelCompiler
             options = {"nogil": self._nogil, "error_model": "numpy", "pipeline_class": compiler}
             made = _numba.njit(**options)(self._function)
-            self._store = made._cache = _disk_cache.Store(made.py_func)  # noqa: SLF001  (Numba has no public way)
+            self._store = made._cache = _numba_cache.Store(made.py_func)  # noqa: SLF001  (Numba has no public way)
             self._dispatcher = made
         return self._dispatcher
 

@@ -26,7 +26,7 @@ from dwindle._base.dispatch import from_recipe, json_number
 from dwindle._base.errors import DataError, DivergedError
 from dwindle._base.later import pa
 from dwindle.engine.explain import Explanation, explained
-from dwindle.engine.fixed import FixedWeights
+from dwindle.engine.fixed_weights import FixedWeights
 from dwindle.features.batch import Batch, Features
 from dwindle.features.names import Text, shown
 from dwindle.model.checks import check_models

@@ -40,13 +40,13 @@ from dwindle.model.path import Path as AllLanes
 from dwindle.runs import checkpoint
 from dwindle.runs.build import choice_of, choosing, in_lanes, make_learners
 from dwindle.runs.class_progress import progress_of
+from dwindle.runs.continuing import REMEMBERED, check_needed, completed, continued, fixed
 from dwindle.runs.loop import passes
 from dwindle.runs.observer import Observer, Stopped, awaited
 from dwindle.runs.probing import check_probed, without_probes
 from dwindle.runs.progress_table import cut, extended
 from dwindle.runs.run_data import Passes, labels_of
 from dwindle.runs.settings import TrainSettings
-from dwindle.runs.start import REMEMBERED, check_needed, completed, continued, fixed
 from dwindle.runs.summary import Summary, metadata, rate, summarized
 from dwindle.runs.theory import asks_theory, with_theory
 

@@ -27,10 +27,10 @@ from dwindle.serving.answers import (
 )
 from dwindle.serving.bodies import CrowdedError, MediaTypeError
 from dwindle.serving.log import FSYNC
-from dwindle.serving.metrics import sheet_of
 from dwindle.serving.online import Limits
 from dwindle.serving.openapi import document as openapi
 from dwindle.serving.pages import live_page, try_page
+from dwindle.serving.prometheus import sheet_of
 from dwindle.serving.scoring import explained
 from dwindle.serving.security import Guard
 from dwindle.serving.service import (

@@ -24,9 +24,9 @@ from dwindle.model.classes import ClassModels
 from dwindle.model.learned import model_of
 from dwindle.model.loading import load_model
 from dwindle.model.model import Model
+from dwindle.runs.continuing import continued
 from dwindle.runs.predict import as_trained
 from dwindle.runs.settings import ONLINE, TrainSettings
-from dwindle.runs.start import continued
 from dwindle.serving.bodies import Bodies
 from dwindle.serving.figures import Figures
 from dwindle.serving.live import Feed

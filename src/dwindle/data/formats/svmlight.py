@@ -16,16 +16,6 @@ from dwindle._base.errors import SettingError
 from dwindle._base.text import COLON, HASH, MINUS, NEWLINE, PLUS, RETURN, SPACE, TAB, ZERO
 from dwindle.data.formats.block import BadLine, Block, Parsed
 from dwindle.data.text.errors import ODDITIES, bad_number, listed, quoted, room_for, unsure_numbers
-from dwindle.data.text.lanes import (
-    LANES,
-    LENGTH,
-    SIZE,
-    put_index,
-    put_integers,
-    put_value,
-    put_values,
-    token_length,
-)
 from dwindle.data.text.numbers import after_sign, known_numbers, number, short_number
 from dwindle.data.text.scan import (
     FINE,
@@ -40,6 +30,16 @@ from dwindle.data.text.scan import (
     refilled,
     skip_blank,
     token_end,
+)
+from dwindle.data.text.side_by_side import (
+    LANES,
+    LENGTH,
+    SIZE,
+    put_index,
+    put_integers,
+    put_value,
+    put_values,
+    token_length,
 )
 from dwindle.features.batch import Batch
 from dwindle.features.keys import LARGEST

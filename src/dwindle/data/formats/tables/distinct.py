@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dwindle.features.mixing import random_mixer
+from dwindle.features.hash_mixer import random_mixer
 from dwindle.jit.compile import kernel
 from dwindle.jit.numbers import uint64
 

@@ -28,7 +28,18 @@ from dwindle.data.formats.vw.namespaces import (
     own_header,
     remembered_header,
 )
-from dwindle.data.text.lanes import (
+from dwindle.data.text.numbers import short_number
+from dwindle.data.text.scan import (
+    FINE,
+    UNSURE,
+    content_end,
+    fast_end,
+    line_end,
+    oddity,
+    refilled,
+    token_end,
+)
+from dwindle.data.text.side_by_side import (
     LANES,
     multiply,
     put_integers,
@@ -40,17 +51,6 @@ from dwindle.data.text.lanes import (
     put_values,
     replace_integers,
     token_length,
-)
-from dwindle.data.text.numbers import short_number
-from dwindle.data.text.scan import (
-    FINE,
-    UNSURE,
-    content_end,
-    fast_end,
-    line_end,
-    oddity,
-    refilled,
-    token_end,
 )
 from dwindle.features.xxh64 import DEFAULT_SEED, fresh_state
 from dwindle.jit.compile import inlined, kernel

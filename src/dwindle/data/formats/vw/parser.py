@@ -21,9 +21,9 @@ from dwindle.data.formats.vw.kernel import Members, Output, read
 from dwindle.data.formats.vw.names import VWNames, VWTags
 from dwindle.data.formats.vw.namespaces import MOST_SEEN, SEEN_SIZE, Plan
 from dwindle.data.text.errors import listed, room_for, unsure_numbers
-from dwindle.data.text.lanes import LANES, SIZE
 from dwindle.data.text.numbers import known_numbers
 from dwindle.data.text.scan import ROOM_FOR_STOPS, UNSURE, opened
+from dwindle.data.text.side_by_side import LANES, SIZE
 from dwindle.features.batch import Batch
 
 

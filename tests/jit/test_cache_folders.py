@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwindle.jit import disk_cache, folders, settings
+from dwindle.jit import cache_folders, numba_cache, settings
 from dwindle.jit.compile import kernel
 
 PACKAGE = Path(__import__("dwindle").__file__).parent
@@ -105,7 +105,7 @@ def test_what_the_administrator_compiled_is_loaded_by_users_who_may_not_write_th
 
 def test_a_folder_that_others_could_have_written_to_is_refused(tmp_path):
     private = tmp_path / "private"
-    assert folders._private(private) == private
+    assert cache_folders._private(private) == private
     assert private.stat().st_mode & 0o777 == 0o700
     (tmp_path / "link").symlink_to(private)
     open_to_all = tmp_path / "open"
@@ -113,18 +113,18 @@ def test_a_folder_that_others_could_have_written_to_is_refused(tmp_path):
     open_to_all.chmod(0o777)
     for refused in (tmp_path / "link", open_to_all, open_to_all / "inside"):
         with pytest.raises(PermissionError):
-            folders._private(refused)
+            cache_folders._private(refused)
     if os.geteuid() == 0:
         os.chown(private, NOBODY, NOBODY)
         with pytest.raises(PermissionError):
-            folders._private(private)
+            cache_folders._private(private)
 
 
 def test_without_a_home_nothing_is_written_into_a_folder_named_tilde(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "~/.cache")
     with pytest.raises(FileNotFoundError):
-        folders._users()
+        cache_folders._users()
     assert not list(tmp_path.iterdir())
 
 
@@ -133,9 +133,9 @@ def test_a_full_disk_costs_the_compiled_code_but_not_the_run(tmp_path, monkeypat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(settings, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(disk_cache._File, "save", full)
-    monkeypatch.setattr(folders, "_told", [])
-    folders._folder_for.cache_clear()
+    monkeypatch.setattr(numba_cache._File, "save", full)
+    monkeypatch.setattr(cache_folders, "_told", [])
+    cache_folders._folder_for.cache_clear()
 
     @kernel
     def twice(x):
@@ -143,6 +143,6 @@ def test_a_full_disk_costs_the_compiled_code_but_not_the_run(tmp_path, monkeypat
 
     assert twice(np.float64(2)) == 4
     assert twice(2) == 4
-    folders._folder_for.cache_clear()
+    cache_folders._folder_for.cache_clear()
     [said] = caplog.messages
     assert said.startswith("compiled code cannot be kept ([Errno 28] No space left on device), so")

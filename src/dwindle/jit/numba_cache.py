@@ -11,7 +11,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime._nrt_python import c_helpers
 
-from dwindle.jit.folders import Folder, cannot_keep
+from dwindle.jit.cache_folders import Folder, cannot_keep
 
 
 class _Stored(CompileResultCacheImpl):

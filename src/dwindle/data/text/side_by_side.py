@@ -1,4 +1,4 @@
-"""Lanes: plain features side by side, whose names and values are read many at a time.
+"""Plain features side by side, whose names and values are read many at a time.
 
 A kernel puts the bytes of each feature into a lane of its own, at an address; LLVM compiles the
 loops here to instructions that work on several lanes at once. Lanes are always read in whole
