@@ -1,4 +1,4 @@
-"""Options that commands share, made out of the tables in `runs.settings` and `algorithm.settings`."""
+"""Options that commands share, made of the tables in `runs.settings` and `algorithm.settings`."""
 
 from collections.abc import Callable
 from typing import Any
