@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dwindle import Batch, Model, SettingError, TrainSettings, train
 from dwindle.data.options import ReadOptions
-from dwindle.data.probes import Probes, is_probe
+from dwindle.data.probes import BITS, MARK, Probes, is_probe
 from dwindle.runs.observer import Stopped
 from dwindle.runs.probing import Probed
 from helpers import planted_data
@@ -101,6 +101,31 @@ def test_as_many_features_by_chance_are_found_as_there_are(tmp_path, gravity):
     useless = int((model.key >= len(planted_data.WEIGHTS)).sum())
     assert found.added == 300
     assert found.by_chance == pytest.approx(useless, rel=0.35, abs=6)
+
+
+@pytest.mark.parametrize("more", [{}, {"passes": 2, "shuffle": 700}, {"holdout": 5}])
+@pytest.mark.parametrize("n", [10, 100, 1000])
+def test_probes_are_not_among_the_features_seen(tmp_path, n, more):
+    (tmp_path / "d.vw").write_text(planted_data.vw(planted_data.rows(3000, 1500)))
+    reading = ReadOptions(block_size=50_000)
+    settings = TrainSettings(probes=n, reading=reading, gravity=0.0, **more)
+    found = train([str(tmp_path / "d.vw")], tmp_path / "m", settings)
+    said = Model.load(tmp_path / "m").metadata
+    curve = said["learning_curve"]
+    assert found.kept == found.probes.real == 1500
+    assert found.seen == found.probes.seen == said["seen"] == curve["seen"][-1]
+    assert found.seen == pytest.approx(1500, rel=0.03)  # of which some 0.8 % are usual
+    assert max(curve["seen"]) <= 1.03 * 1500
+    assert 0.9 * n <= found.probes.kept <= found.probes.added == n
+
+
+def test_the_probes_of_many_features_have_keys_of_their_own():
+    key = np.arange(2_000_000, dtype=np.uint64)
+    start, n = np.arange(0, len(key) + 1, 1000), 1000
+    probes = Probes(n)
+    probes.added(Batch.from_arrays(start, key, np.ones(len(key)), np.ones(len(start) - 1)))
+    known = np.arange(2**24, dtype=np.uint64) | np.uint64(MARK << BITS)
+    assert probes.are(known).sum() >= n - 2
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

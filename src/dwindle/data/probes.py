@@ -43,10 +43,19 @@ class Probes:
         self._least: list[int] = []  # in order
         self._slots = [Waiting(np.empty(0, np.uint64), np.empty(0, np.float32))] * SLOTS
         self._examples = 0
+        self._first: dict[int, int] = {}  # the example in which a key came first
 
     def __len__(self) -> int:
         """Count the features that have a probe."""
         return len(self._least)
+
+    def are(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Tell which keys are those of the probes that there are now."""
+        return np.isin(key, _keys(np.array(self._least, np.uint64)))
+
+    def n_until(self, n_examples: int) -> int:
+        """Count all probes in the first examples, those of features that have none now included."""
+        return sum(first < n_examples for first in self._first.values())
 
     def added(self, batch: Batch) -> Batch:
         """Return the examples with their probes, each example's after its features."""
@@ -86,8 +95,10 @@ class Probes:
         size = np.array([len(each.x) for each in given], np.int64)
         if not size.any():
             return batch
-        value = np.concatenate([each.mixed for each in given])
-        key = (value >> np.uint64(64 - BITS)) | np.uint64(MARK << BITS)
+        key = _keys(np.concatenate([each.mixed for each in given]))
+        example = self._examples - len(size) + np.repeat(np.arange(len(size)), size)
+        found, first = np.unique(key, return_index=True)
+        self._first = dict(zip(found.tolist(), example[first].tolist(), strict=True)) | self._first
         more = offsets(size)
         at = np.arange(len(batch.key)) + np.repeat(more[:-1], np.diff(batch.start))
         of_probe = np.arange(len(key)) + np.repeat(batch.start[1:], size)
@@ -119,6 +130,15 @@ def _merged(one: Any, other: Any, at: Any, of_other: Any) -> Any:
 def is_probe(key: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Tell which keys are those of probes."""
     return key >> np.uint64(BITS) == MARK
+
+
+def _keys(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the keys of the probes of features that are mixed to these numbers.
+
+    By the last bits: the first are much the same in the least of many.
+    """
+    found: NDArray[np.uint64] = value & np.uint64(2**BITS - 1) | np.uint64(MARK << BITS)
+    return found
 
 
 @kernel

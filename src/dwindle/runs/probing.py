@@ -40,8 +40,7 @@ def check_probed(learner: Any, settings: TrainSettings) -> None:
 
 
 def without_probes(model: Any, probes: Probes, n_seen: int) -> tuple[Model, Probed]:
-    """Return the model of the real features, and how many probes there were."""
-    found = is_probe(model.key)
-    real = model.rows(np.flatnonzero(~found))
-    kept, added = int(found.sum()), len(probes)
-    return real, Probed(kept, added, len(real), max(n_seen - added, 0))
+    """Return the model of the real features, of so many seen, and how many probes there were."""
+    at = np.flatnonzero(~is_probe(model.key))
+    probed = Probed(int(probes.are(model.key).sum()), len(probes), len(at), max(n_seen, len(at)))
+    return model.rows(at, metadata=model.metadata | {"seen": probed.seen}), probed

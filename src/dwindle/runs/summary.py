@@ -31,7 +31,7 @@ class Summary:
     examples: int  # each counted once, however many passes there were
     feature_count: int
     seen: int
-    peak_live: int
+    peak_live: int  # at once, probes included
     kept: int
     loss: float  # of the first pass, as is the AUC: measured before learning
     best_constant_loss: float
@@ -79,10 +79,11 @@ def summarized(run: Reached, model: Model | ClassModels | Path, **measured: Any)
     assert first is not None
     assert last is not None
     constant = progress.best_constant_loss()
+    probed: Probed | None = measured.get("probes")
     return Summary(
         examples=first.examples,
         feature_count=progress.feature_count,
-        seen=learner.n_seen,
+        seen=learner.n_seen if probed is None else probed.seen,
         peak_live=learner.peak_live,
         kept=len(model),
         loss=first.loss,

@@ -344,9 +344,17 @@ class _Run(checkpoint.Reached):
         if not self.progress.weight:  # no label so far, so there is nothing to show
             return
         where = self.pass_number + 1, self.settings.passes
-        row = self.progress.row(len(self.learner), self.learner.n_seen, *where)
+        row = self.progress.row(len(self.learner), self._n_seen(self.learner), *where)
         self.curve = extended(self.curve, row)
         self.observer.row(row)
+
+    def _n_seen(self, learner: Learner | OneVsRest) -> int:
+        """Count the features seen, without probes: all are seen in the first pass."""
+        if not self.settings.probes:
+            return learner.n_seen
+        if self.pass_number:
+            return int(self.curve["seen"][-1])
+        return max(learner.n_seen - self.probes.n_until(self.done_in_pass), 0)
 
     def _finish(self) -> Summary:
         learner, progress, first = self.learner, self.progress, self.first
@@ -360,7 +368,7 @@ class _Run(checkpoint.Reached):
             model = self._best_model()
         probed = None
         if self.settings.probes:
-            model, probed = without_probes(model, self.probes, learner.n_seen)
+            model, probed = without_probes(model, self.probes, self._n_seen(learner))
         if not isinstance(model, AllLanes):
             model = model.heaviest(self.settings.keep)
         place, fault = written(self.model_path, model.save)
