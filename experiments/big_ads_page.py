@@ -4,11 +4,13 @@ python -m experiments.big_ads_page
 """
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -16,7 +18,7 @@ from experiments.figures import BLACK, BLUE, LOOK, VERMILION
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAPER = {"examples": 26e6, "test": 2.7e6, "seen": 3e9, "kept": 24e6, "factor": 125, "more": 0.009}
-GIVEN = 4e9  # bytes of memory for everything
+MEMORY = "1.9GB"  # what `--memory` is given
 
 Results = dict[str, Any]
 
@@ -81,7 +83,7 @@ def within(found: Results) -> list[Results]:
 
 
 def _lines(found: Results) -> Iterator[str]:
-    about, runs = found["about"], found["runs"]
+    runs = found["runs"]
     yield "# Three billion features"
     yield ""
     yield "<!-- written by python -m experiments.big_ads -->"
@@ -91,6 +93,8 @@ def _lines(found: Results) -> Iterator[str]:
         if n < PAPER["examples"]:
             yield f"This is a reduced run of {NAMES[name]}, with {n:,} examples."
             yield ""
+    yield from _answer(found)
+    yield ""
     yield from _about()
     yield ""
     yield "```"
@@ -105,7 +109,7 @@ def _lines(found: Results) -> Iterator[str]:
     yield ""
     yield (
         "*Seen* is an estimate (HyperLogLog, with a standard error of 0.8 %). *Held* are the features in memory, of which some have come to zero unnoticed; *alive* are those whose weight is not zero. "
-        f"The budget was {about['max_live']:,} features, and it [holds](budget.md) at every example."
+        f"{_budgets(found)} It [holds](budget.md) at every example."
     )
     yield ""
     yield from _equal_data(found)
@@ -113,6 +117,57 @@ def _lines(found: Results) -> Iterator[str]:
     yield from _time(found)
     yield ""
     yield from _remarks(found)
+
+
+def budget(found: Results, name: str) -> int:
+    """How many features a run could hold; that of an older run stands with all else about it."""
+    if "searched" not in found["runs"][name]:
+        return int(found["about"]["max_live"])
+    updates = {"gradient": "adaptive", "ftrl": "ftrl"}
+    [chosen] = [one for one in found["settings"]["models"] if one["update"] == updates[name]]
+    return int(chosen["max_live"])
+
+
+def _budgets(found: Results) -> str:
+    """The budgets of the runs, which differ if one of them is older."""
+    each = {name: budget(found, name) for name in found["runs"]}
+    if len(set(each.values())) == 1:
+        return f"The budget was {max(each.values()):,} features."
+    told = " and ".join(
+        f"{n:,} features for {NAMES[name]}"
+        + ("" if "searched" in found["runs"][name] else f", whose run is older, when `--memory {MEMORY}` meant more features")
+        for name, n in each.items()
+    )  # fmt: skip
+    return f"The budget was {told}."
+
+
+def _answer(found: Results) -> Iterator[str]:
+    """What came of it, in a sentence for each method."""
+    for name, run in found["runs"].items():
+        summary = run["training"]["summary"]
+        yield (
+            f"In {_least_gb(most_memory(run))} of memory, {NAMES[name]} learns from {_millions(summary['examples'])} generated examples with {_about_so_many(summary['seen'])} distinct features "
+            f"and keeps {summary['kept']:,} of them; its test error is {error(run):.4f}, where {run['testing']['generated']['bayes_error']:.4f} is the lowest possible."
+        )
+
+
+def _least_gb(size: float) -> str:
+    """The memory, up to the next tenth of a GB."""
+    return f"at most {math.ceil(size / 1e8) / 10:.1f} GB"
+
+
+def _millions(n: int) -> str:
+    return f"{n / 1e6:g} million"
+
+
+def _about_so_many(n: int) -> str:
+    """An estimate, with as many digits as it is good for."""
+    return f"about {n / 1e9:.2f} billion" if n >= 1e9 else f"about {n / 1e6:.2f} million"
+
+
+def _rounded(number: float) -> str:
+    """Three digits: what is computed of an estimate has no more."""
+    return f"{float(f'{number:.3g}'):,.0f}"
 
 
 def _about() -> Iterator[str]:
@@ -129,7 +184,7 @@ def _about() -> Iterator[str]:
         "Clicks are drawn from a model with 20,000 known weights, of frequent words and pairs of words, "
         "so the lowest possible error (the Bayes error) is known."
     )
-    yield "`make big-ads` learns from a pipe in 4 GB of memory, by truncated gradient, and by FTRL-Proximal beside it:"
+    yield f"`make big-ads` learns from a pipe with `--memory {MEMORY}`, by truncated gradient, and by FTRL-Proximal beside it:"
 
 
 def _beside_the_paper(found: Results) -> Iterator[str]:
@@ -142,12 +197,16 @@ def _beside_the_paper(found: Results) -> Iterator[str]:
             "2,700,000",
             [f"{run['testing']['summary']['examples']:,}" for run in runs],
         ),
-        ("distinct features seen", "about 3,000,000,000", [f"~{s['seen']:,}" for s in summaries]),
+        (
+            "distinct features seen",
+            "about 3 billion",
+            [_about_so_many(s["seen"]) for s in summaries],
+        ),
         ("features kept", "about 24,000,000", [f"{s['kept']:,}" for s in summaries]),
         (
             "features seen per feature kept",
             f"{PAPER['factor']}",
-            [f"{factor(s):,.0f}" for s in summaries],
+            [_rounded(factor(s)) for s in summaries],
         ),
         ("most features held at once", "", [f"{s['peak_live']:,}" for s in summaries]),
         ("peak memory of all processes", "", [_gb(most_memory(run)) for run in runs]),
@@ -181,12 +240,12 @@ def _equal_data(found: Results) -> Iterator[str]:
     yield "## What truncation costs"
     yield ""
     yield (
-        "Without truncation, the features of some 280,000 examples would fill the memory. "
-        f"The models below learned from the first {first['examples']:,} and are measured on other examples. The paper accepted an increase of the error by 0.009."
+        f"Without truncation, the features of the first {_filling(found)} examples would fill the budget. "
+        f"The models below learned from the first {first['examples']:,}, some of them without a budget, and are measured on other examples. The paper accepted an increase of the error by 0.009."
     )
     yield (
-        "So that the baseline is not one that overfits for want of a smaller rate, each update has its learning rate chosen on a third part of the log, each time until the next smaller and the next larger one were worse; the best of these is what the others are compared with. "
-        "The truncated models choose gravity and rate in the same way, in a sixteenth of the memory: first those of the least error, then those of the fewest features within 0.009 of the baseline, by the part that is chosen on. "
+        "To have a fair baseline, each update's learning rate is chosen on a third part of the log, each time until the next smaller and the next larger one were worse; the best of these is what the others are compared with. "
+        "The truncated models choose gravity and rate in the same way, and hold at most a sixteenth of the features: first those of the least error, then those of the fewest features within 0.009 of the baseline, by the part that is chosen on. "
         "Where only one is listed, it is both, or none is within."
     )
     yield ""
@@ -211,9 +270,18 @@ def _equal_data(found: Results) -> Iterator[str]:
     )
     for name, run in found["runs"].items():
         yield (
-            f"In the same memory, {NAMES[name]} learns from {run['training']['summary']['examples']:,} examples, "
-            f"keeps {factor(run['training']['summary']):,.0f} times fewer features than it saw, and its error is {base['error'] - error(run):.4f} below that of the baseline, which had {first['examples']:,}."
+            f"In {_least_gb(most_memory(run))}, {NAMES[name]} learns from {run['training']['summary']['examples']:,} examples, "
+            f"keeps {_rounded(factor(run['training']['summary']))} times fewer features than it saw, and its error is {base['error'] - error(run):.4f} below that of the baseline, which had {first['examples']:,} "
+            f"({run['training']['summary']['examples'] / first['examples']:,.0f} times fewer examples: this shows what memory allows, not what truncation costs)."
         )
+
+
+def _filling(found: Results) -> str:
+    """After how many examples as many features were seen as a run may hold, about."""
+    name, run = next(iter(found["runs"].items()))
+    rows = run["training"]["rows"]
+    seen, examples = ([row[what] for row in rows] for what in ("seen", "examples"))
+    return f"{float(f'{np.interp(budget(found, name), seen, examples):.2g}'):,.0f}"
 
 
 def _time(found: Results) -> Iterator[str]:
@@ -276,20 +344,22 @@ def drawn(found: Results) -> Figure:
     for (name, run), colour in zip(found["runs"].items(), (BLUE, VERMILION), strict=False):
         _memory(memory, run, NAMES[name], colour)
         _features(features, run, NAMES[name], colour)
-    memory.axhline(GIVEN / 1e9, color=BLACK, linestyle=":", linewidth=1, label="given")
+    memory.axhline(
+        float(MEMORY.removesuffix("GB")), color=BLACK, linestyle=":", linewidth=1,
+        label=f"--memory {MEMORY}",
+    )  # fmt: skip
     memory.set_ylim(0, None)
     memory.set_xlim(0, 1)
     memory.set_xlabel("share of the examples learned from")
     memory.set_ylabel("memory of both processes, GB")
-    memory.legend(frameon=False, loc="center", bbox_to_anchor=(0.5, 0.75))
-    limit = found["about"]["max_live"]
-    features.axhline(
-        limit, color=BLACK, linestyle=":", linewidth=1, label="budget of features held"
-    )
+    memory.legend(frameon=False, loc="center", bbox_to_anchor=(0.5, 0.3))
+    for n, limit in enumerate(sorted({budget(found, name) for name in found["runs"]})):
+        label = None if n else "budget of features held"
+        features.axhline(limit, color=BLACK, linestyle=":", linewidth=1, label=label)
     features.set_xlabel("examples")
     features.set_ylabel("features")
     features.grid(alpha=0.3)
-    features.legend(frameon=False, loc="upper left", fontsize=8)
+    features.legend(frameon=False, loc="lower right", fontsize=8)
     return figure
 
 

@@ -368,14 +368,14 @@ def _limits(losses: Iterable[Any]) -> tuple[float, float]:
 
 
 def _enveloped(places: np.ndarray, by_seed: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """The median of the envelopes where every seed reaches, and their quartiles."""
+    """The median of the envelopes where every seed reaches, and their range."""
     tops = np.array([envelope(points, places.tolist()) for points in by_seed])
     tops = tops.reshape(len(by_seed), len(places))
     reached = np.isfinite(tops).all(axis=0) if by_seed else np.zeros(len(places), bool)
     x, tops = places[reached], tops[:, reached]
     if not len(x):
         return x, np.array([]), None
-    return x, np.median(tops, axis=0), np.quantile(tops, [0.25, 0.75], axis=0)
+    return x, np.median(tops, axis=0), np.stack([tops.min(axis=0), tops.max(axis=0)])
 
 
 def _curve(
@@ -387,7 +387,7 @@ def _curve(
     band: Any,
     limits: tuple[float, float],
 ) -> None:
-    """Draw a line, the quartiles of one of them, and an arrow where it is out of sight."""
+    """Draw a line, the range of one of them, and an arrow where it is out of sight."""
     colour, marker, dashes = style
     low, high = limits
     every = max(len(x) // 4, 1)

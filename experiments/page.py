@@ -6,18 +6,35 @@ python -m experiments.page
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from experiments import figures
 from experiments.claims import CLAIMS, Claim, Judged, judged
-from experiments.findings import DIFFERS, HOLDS, POINT, STRONGER
+from experiments.findings import (
+    DIFFERS,
+    HOLDS,
+    POINT,
+    STRONGER,
+    enough_removed,
+    median_peak,
+    worst_tests,
+)
 from experiments.measures import Results, at_an_edge
-from experiments.paper_says import TABLE_1
+from experiments.paper_says import REMOVED_AT_LEAST, TABLE_1
 from experiments.runs import SAMPLES
 from experiments.tables import BELOW, Text, table
-from experiments.variants import ALONE, BESIDE, SECTION5, VARIANTS, Variant
+from experiments.variants import (
+    ALONE,
+    BESIDE,
+    COOLDOWN,
+    HARD,
+    SECTION5,
+    SOFT,
+    VARIANTS,
+    Variant,
+)
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results.json"
@@ -83,7 +100,7 @@ The ratio is the sparse model's test AUC divided by the dense model's. An arrow 
     "figure-3": """\
 Truncated gradient with θ = ∞ and the paper's loss on eight data sets with 1000 random features, for {strengths} gravities over three and a half orders of magnitude (twice as many on ad and spambase, for which the paper gives numbers of features; its numbers are the stars).
 For each gravity, {curve_folds}-fold cross-validation on the training part chooses the learning rate and the number of passes with the highest AUC (the decay is 0.8); rates go on until the best has a worse one on both sides. A run ends with one more pull, as Algorithm 1 has before it predicts; there is no longer cooldown in figures 3 to 7, except where a line says so.
-A line shows the best AUC with at most so many features: the median over the seeds, and for the first line the quartiles. What is above the axes is marked by a triangle where the line comes into sight.
+A line shows the best AUC with at most so many features: the median over the seeds, and for the first line the range from the least to the most of them. What is above the axes is marked by a triangle where the line comes into sight.
 The best model is selected on the test set, for every method alike: the curves compare methods and do not predict performance on new data.""",
     "figure-4": """\
 The same for rounding, with several thresholds θ in place of gravities.""",
@@ -115,9 +132,9 @@ def write(results: Results) -> str:
     found = [(claim, _by_variant(claim, results)) for claim in CLAIMS]
     verdicts = [(claim, by_variant) for claim, by_variant in found if by_variant]
     parts = [
-        _beginning(results["about"]),
-        _summary(verdicts),
-        _edges(results),
+        _beginning(results),
+        _summary(results, verdicts),
+        _how(results),
         _table_1(results),
         *(_figure(results, name, verdicts) for name in figures.names(results)),
         _differences(results),
@@ -131,17 +148,27 @@ def _by_variant(claim: Claim, results: Results) -> dict[Variant, Judged]:
     return {variant: one for variant, one in each.items() if one is not None}
 
 
-def _beginning(about: dict[str, Any]) -> Text:
-    seeds = len(about["seeds"])
-    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    decays, passes = (
-        ", ".join(f"{value:g}" for value in about[name]) for name in ("pass_decay", "passes")
-    )
+def _beginning(results: Results) -> Text:
+    about = results["about"]
     return [
         "# Reproducing the paper",
         "",
         "Section 6 of *Sparse Online Learning via Truncated Gradient* (Langford, Li and Zhang, JMLR 10, 2009), repeated with dwindle.",
         "Every number and figure on this page is generated from [`experiments/results.json`](../experiments/results.json); a test compares the two.",
+        *(["This is a quick run, with reduced data."] if about["quick"] else []),
+        f"Numbers are medians over {_of_figures(results)}; in brackets are the smallest and the largest value."
+        if len(about["seeds"]) > 1
+        else "Numbers are those of one seed.",
+    ]
+
+
+def _how(results: Results) -> Text:
+    """How it is run, and where settings are looked for."""
+    about = results["about"]
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    decays = ", ".join(f"{value:g}" for value in about["pass_decay"])
+    return [
+        "## How it is run",
         "",
         "```sh",
         "make paper         # runs everything and writes this page",
@@ -149,8 +176,7 @@ def _beginning(about: dict[str, Any]) -> Text:
         "DWINDLE_DATA=~/data make paper   # takes the data from a folder instead of downloading it",
         "```",
         "",
-        *(["This is a quick run, with reduced data.", ""] if about["quick"] else []),
-        f"The run took {_time(about['seconds'])} of processor time for {_seeds(seeds)}, each with its own shuffle, split and random features.",
+        f"The run took {_time(about['seconds'])} of processor time for {_seeds(len(about['seeds']))}, each with its own shuffle, split and random features.",
         *([about["note"]] if "note" in about else []),
         "The algorithm is the paper's, with its plain update (one learning rate for all features) and its loss; the logistic loss stands beside it.",
         "",
@@ -159,19 +185,37 @@ def _beginning(about: dict[str, Any]) -> Text:
         "- learning rates: steps of a factor of 4, from 1 / mean |x|^2;",
         "- gravities: steps of a factor of 2, from the one at which all weights stay zero;",
         f"- the decay of the rate by each pass: {decays};",
-        f"- passes: {passes}; {_most(about['most'])}.",
+        f"- passes: {_listed(map(str, about['passes']))}{_most(about['most'])}.",
+        "",
+        *_edges(results),
         "",
         f"Versions: {versions}.",
-        "",
-        f"Numbers are medians over {_seeds(seeds)}; in brackets are the smallest and the largest value."
-        if seeds > 1
-        else "Numbers are those of one seed.",
     ]
 
 
 def _most(most: dict[str, int]) -> str:
     """Of how many examples so many passes may be."""
-    return ", ".join(f"{passes} where that is at most {n:,} examples" for passes, n in most.items())
+    told: list[str] = []
+    for n, those in groupby(most, most.__getitem__):
+        many = "" if told else " examples in all"
+        be = "are " if not told else ""
+        told.append(f"{_listed(those)} passes {be}at most {n:,}{many}")
+    return f", as long as {', and '.join(told)}" if told else ""
+
+
+def _of_figures(results: Results) -> str:
+    """The seeds of each figure."""
+    sparse, curved = (
+        len({each["seed"] for each in results[part]}) for part in ("sparsified", "curves")
+    )
+    if sparse == curved or not curved:
+        return _seeds(sparse)
+    return f"{_seeds(sparse)} in figures 1 and 2, and over {curved} in figures 3 to 7"
+
+
+def _listed(words: Iterable[str]) -> str:
+    each = list(words)
+    return each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
 
 
 def _seeds(n: int) -> str:
@@ -186,10 +230,12 @@ def _time(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
-def _summary(verdicts: Verdicts) -> Text:
+def _summary(results: Results, verdicts: Verdicts) -> Text:
     yield "## Which claims hold"
     yield ""
-    yield f"The paper makes {len(CLAIMS)} claims that can be tested here. Of those that a variant has a part in:"
+    yield " ".join(_in_short(results, verdicts))
+    yield ""
+    yield "For each variant, of the claims that it can be tested on:"
     yield ""
     for variant in VARIANTS:
         words_of = Counter(each[variant].found.verdict for _, each in verdicts if variant in each)
@@ -201,7 +247,7 @@ def _summary(verdicts: Verdicts) -> Text:
             )
             yield f"- {variant.title}: of {sum(words_of.values())} claims, {counted}."
     yield ""
-    yield "[`experiments/findings.py`](../experiments/findings.py) computes the verdicts from the medians over the seeds, by [these rules](#the-rules). In brackets: in how many of the seeds the claim holds, each taken by itself. An empty cell is a claim that the variant has no part in."
+    yield "[`experiments/findings.py`](../experiments/findings.py) computes the verdicts from the medians over the seeds, by [these rules](#the-rules). In brackets: in how many of the seeds the claim holds, each taken by itself. A claim can hold in every seed and still differ by the medians, if it holds on other sets in each seed. An empty cell is a claim that the variant has no part in."
     yield ""
     yield from table(
         ("claim", "the paper says", *(variant.title for variant in VARIANTS)),
@@ -214,6 +260,34 @@ def _summary(verdicts: Verdicts) -> Text:
             for claim, each in verdicts
         ),
     )
+
+
+def _in_short(results: Results, verdicts: Verdicts) -> Text:
+    """What came of it, in a few sentences."""
+
+    def held(variant: Variant) -> tuple[int, int]:
+        found = [each[variant].found.verdict for _, each in verdicts if variant in each]
+        return sum(verdict != DIFFERS for verdict in found), len(found)
+
+    n, of = held(ALONE)
+    yield f"In short: Algorithm 1 as printed bears out {n} of the paper's {len(CLAIMS)} claims{'' if of == len(CLAIMS) else f', of {of} that are tested here'}."
+    n, of = held(COOLDOWN)
+    if of:
+        worse = worst_tests(results, COOLDOWN)
+        yield f"With extra pulls after the last example (a *cooldown*, which the paper does not have) {n} of {of} hold{', but small models can then predict worse' if worse else ''}."
+        if worse:
+            yield f"The two worst cases, by the share of test examples that are right: {_listed(worse)}."
+    enough = {
+        variant: known
+        for variant in (ALONE, COOLDOWN, SOFT, HARD)
+        if (known := enough_removed(results, variant))
+    }
+    peaks = {variant: median_peak(results, variant) for variant in (ALONE, SOFT)}
+    if len(enough) == 4 and all(peaks.values()):
+        yield (
+            f"No gravity at all and one threshold at the end removes more than {100 * REMOVED_AT_LEAST:.0f} % of the features on {enough[SOFT][0]} of {enough[SOFT][1]} sets with a soft threshold and on {enough[HARD][0]} with a hard one "
+            f"(Algorithm 1 on {enough[ALONE][0]}, with a cooldown on {enough[COOLDOWN][0]}), but needs nearly all features in memory: {100 * peaks[SOFT]:.1f} % of them at the peak, where Algorithm 1 needs {100 * peaks[ALONE]:.1f} % (medians over the sets)."
+        )
 
 
 def _edges(results: Results) -> Text:

@@ -24,7 +24,6 @@ from experiments.auto.sets import Case, Rows
 DOCS = Path(__file__).parents[2] / "docs"
 RULES = {  # what the page says of how it is measured
     "seeds": len(sets.SEEDS),
-    "tune_folds": methods.TUNE_FOLDS,
     "folds": methods.FOLDS,
     "factor": methods.FACTOR,
     "least": methods.LEAST,

@@ -29,8 +29,6 @@ from dwindle.model.model import Model
 from dwindle.runs.evaluate import evaluate
 from dwindle.runs.settings import TrainSettings
 from dwindle.runs.train import train
-from dwindle.runs.tune.grid import Grid
-from dwindle.runs.tune.tune import TuneSettings, tune
 from experiments.auto.sets import Files, Floats, Rows
 from experiments.frontier.wabbit import CONSTANT
 from experiments.peers import l1_regression, strongest_penalty
@@ -38,7 +36,6 @@ from experiments.peers import l1_regression, strongest_penalty
 FACTOR, LEAST, BEYOND, MOST = 2.0, 10, 3, 40  # of a walk
 CHANCE = 0.5  # the AUC of a model that keeps nothing
 FOLDS = 5
-TUNE_FOLDS = 10
 HELD_OUT = 0.25  # of what there is to learn from, to choose a penalty by
 HELD_OUT_EVERY = 10  # the one of so many examples that is not learned
 EPOCHS = 100  # of SGDClassifier, at most
@@ -80,22 +77,6 @@ def cooled(rows: Rows, seed: int, **options: Any) -> Found:
 def judged_cooled(rows: Rows, seed: int) -> Found:
     """Train likewise; models are compared after the cooldown, on a part that is not learned."""
     return cooled(rows, seed, holdout=HELD_OUT_EVERY)
-
-
-def tuned(rows: Rows, _seed: int) -> Found:
-    """Search for rate, gravity and cooldown of one pass by cross-validation."""
-    with TemporaryDirectory() as folder:
-        files, model = rows.write(Path(folder)), Path(folder) / "model.parquet"
-        settings = TuneSettings(
-            grid=Grid(passes=(1,)),
-            metric="loss",
-            folds=TUNE_FOLDS,
-            reading=_reading(rows),
-            jobs=1,
-        )
-        with _timed() as seconds:
-            tune([str(files.train)], model, settings)
-        return _judged(model, files, rows, seconds())
 
 
 def _reading(rows: Rows) -> ReadOptions:
@@ -284,7 +265,6 @@ def _timed() -> Iterator[Callable[[], float]]:
 
 METHODS: dict[str, Callable[[Rows, int], Found]] = {
     "auto": auto,
-    "tune": tuned,
     "liblinear": liblinear,
     "vw": vw,
     "vw_l1": vw_l1,

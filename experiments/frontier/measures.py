@@ -33,7 +33,7 @@ class Reference(NamedTuple):
     """FTRL-Proximal at its best, ours and that of Vowpal Wabbit alike."""
 
     best: float  # AUC
-    at_best: float  # the weights of that model
+    at_best: float  # the weights of the model that is shown as the best
     floor: float  # as good as that
     weights: float  # the fewest with which it is as good
 
@@ -59,9 +59,9 @@ def models(results: Results, name: str, way: str) -> list[Model]:
     ]
 
 
-def best(known: Sequence[Model], most: float = math.inf) -> Model | None:
+def best(known: Sequence[Model], most: float = math.inf, live: float = math.inf) -> Model | None:
     """The best of so many weights; of those with the same digits one that is surrounded."""
-    small = [model for model in known if 0 < model.weights <= most]
+    small = [model for model in known if 0 < model.weights <= most and model.live <= live]
     digits = max((round(model.auc, DIGITS) for model in small), default=None)
     alike = [model for model in small if round(model.auc, DIGITS) == digits]
     return max(alike, key=lambda model: (surrounded(model, known), model.auc), default=None)
@@ -105,10 +105,12 @@ def ways(results: Results, name: str | None = None) -> list[str]:
 
 def reference(results: Results, name: str) -> Reference:
     """FTRL's best AUC, and the fewest weights with which it comes near."""
-    known = [model for way in REFERENCES for model in models(results, name, way)]
-    top = max(known, key=lambda model: model.auc)
-    floor = top.auc - WITHIN
-    return Reference(top.auc, top.weights, floor, fewest(known, "weights", floor))
+    by_way = [models(results, name, way) for way in REFERENCES]
+    known = [model for each in by_way for model in each]
+    top = max(model.auc for model in known)
+    shown = max((model for each in by_way if (model := best(each))), key=lambda model: model.auc)
+    floor = top - WITHIN
+    return Reference(top, shown.weights, floor, fewest(known, "weights", floor))
 
 
 def row(results: Results, name: str, way: str) -> Row:

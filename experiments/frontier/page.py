@@ -16,6 +16,7 @@ from experiments.frontier.measures import (
     BUDGETED,
     Model,
     Results,
+    best,
     models,
     reference,
     row,
@@ -23,6 +24,7 @@ from experiments.frontier.measures import (
     ways,
 )
 from experiments.frontier.problems import DECAYS
+from experiments.frontier.searching import DIGITS
 from experiments.frontier.ways import LANES, NAMES, REFITTED
 from experiments.tables import table
 
@@ -31,13 +33,15 @@ HEAD = """\
 # Accuracy against model size
 
 Which method reaches which AUC, with how few weights in the finished model, and with how few features in memory while it learns?
+{answer}
+
 `make frontier` (`python -m experiments.frontier`) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model. `DWINDLE_DATA` names a folder with the data. Its parts took {minutes:.0f} minutes altogether, on {cores} cores that had other work as well; stopped, it goes on from what is finished.{note}
 
 Every method looks for its settings in the same way: around whatever model is shown below, the next larger and the next smaller learning rate and penalty strength (steps of a factor of 2) are tried too, and the next more and fewer passes and decay of the rate by each pass ({decays}; FTRL and RDA have a decay of their own), until all of them are known. {edges}
-The best model is selected on the test set, for every method alike: the page compares methods and does not predict performance on new data. Models whose AUC differs by less than its standard error on the test set are called *alike*.
+The best model is selected on the test set, for every method alike: the page compares methods and does not predict performance on new data. Models whose AUC differs by less than its standard error on the test set are called *alike*. Of models whose AUC is equal to {digits} digits, one is shown for which larger and smaller rates and strengths were tried, and of those the best.
 
 - *Weights* are the non-zero weights of the finished model, without the intercept.
-- *Automatic* is `dwindle train` without options, in one pass: nothing was looked for. Its other line has the models of all eight gravities of that same run.
+- *Automatic* is `dwindle train` without options, in one pass: nothing was looked for. Its other line has all eight models of that same run.
 - *Live* is the largest number of features held in memory at once. FTRL, RDA, Vowpal Wabbit and scikit-learn hold all features ever seen, or reserve room for them at the start.
 
 A line joins those models of a method that none of its other models beats in both AUC and weights. Models in the grey are alike, those less than 0.0002 behind are drawn at the top, and an arrow points to models further below:
@@ -75,6 +79,8 @@ METHODS = """\
 | FTRL | `FTRL()`, in units of each feature and with lengths, which `vw --ftrl` does not have: see [FTRL-Proximal](ftrl.md#how-it-differs-from-mcmahans-ftrl) |
 | from the second time on | a feature is ignored the first time it is seen; remembering that it was seen does not count as live |
 | RDA | `RDA()` |
+| VW --ftrl | `vw --ftrl`, with the rate `--ftrl_alpha` |
+| VW --l1 | `vw --l1` with its default update, which divides a feature by its largest value; the update is not searched for |
 
 The penalty strength applies to the sum of the losses. FTRL takes it as its `gravity`; methods that pull at each step take it divided by the number of examples (RDA: of all passes)."""
 IDEAS = (
@@ -100,10 +106,12 @@ def write(results: Results) -> str:
 def _parts(results: Results) -> Iterator[str | list[str]]:
     decays = ", ".join(f"{decay:g}" for decay in DECAYS)
     yield HEAD.format(
+        answer=choosing.answer(results),
         minutes=results["seconds"] / 60,
         cores=results["cores"],
         note=f" {results['note']}" if "note" in results else "",
         decays=decays,
+        digits=("one", "two", "three", "four")[DIGITS - 1],
         edges=" ".join(_edges(results)),
     )
     yield from choosing.parts(results)
@@ -161,17 +169,18 @@ def _nearest(results: Results, name: str) -> tuple[str, Model]:
     """The way and model with a budget: that of the fewest weights if any is as good, or the best."""
     beside, distinct = reference(results, name), _distinct(results, name)
     [asked] = [each["peak"] or 1.0 for each in results["problems"] if each["name"] == name]
-    known = [
+    limits = beside.at_best, asked * distinct
+    by_way = {way: models(results, name, way) for way in ways(results, name) if way in BUDGETED}
+    good = [
         (way, model)
-        for way in ways(results, name)
-        if way in BUDGETED
-        for model in models(results, name, way)
-        if model.weights <= beside.at_best and model.live <= asked * distinct
+        for way, known in by_way.items()
+        for model in known
+        if model.auc >= beside.floor and model.weights <= limits[0] and model.live <= limits[1]
     ]
-    good = [each for each in known if each[1].auc >= beside.floor]
     if good:
         return min(good, key=lambda each: each[1].weights)
-    return max(known, key=lambda each: each[1].auc)
+    tops = ((way, best(known, *limits)) for way, known in by_way.items())
+    return max(((way, model) for way, model in tops if model), key=lambda each: each[1].auc)
 
 
 def _tried(results: Results) -> list[str]:
@@ -205,7 +214,8 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
     yield (
         f"{ABOUT.get(name, RANDOMS)} {run['train']:,} training and {run['test']:,} test examples, {distinct:,.0f} distinct features{seeds}. "
         f"The mean length of an example in units of its features, by which the adaptive update divides a step, is {run['length']:g}; the standard error of the best AUC is {standard_error(results, name):.4f}. "
-        f"Passes {_listed(problem['passes'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}."
+        f"Passes {_listed(problem['passes'])}, budgets {_listed(f'{100 * share:g} %' for share in problem['shares'])}. "
+        f"*That size* is at most {count(reference(results, name).weights)} weights, those of the smallest FTRL model that matches."
     )
     lines = []
     for way in ways(results, name):
@@ -224,9 +234,9 @@ def _problem(results: Results, problem: dict[str, Any]) -> Iterator[str | list[s
             "method",
             "best AUC",
             "its weights",
-            "best AUC with no more weights than FTRL",
+            "best AUC at that size",
             "fewest weights that match",
-            "fewest live that match, with no more weights",
+            "fewest live that match, at that size",
             "setting of the best",
         ),
         lines,

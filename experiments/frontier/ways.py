@@ -118,7 +118,7 @@ NAMES = {
     "rda": "RDA",
     "rda-budget": "RDA with a budget",
     "auto": "automatic: `dwindle train` without options",
-    "auto-path": "automatic, all eight gravities of that run",
+    "auto-path": "automatic, all eight models of that run",
     "vw-ftrl": "VW --ftrl",
     "vw-l1": "VW --l1",
     "sgd": "scikit-learn, SGDClassifier(l1)",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments import big_ads_page
-from experiments.big_ads import Watched, options
+from experiments.big_ads import MEMORY, Watched, options
 from experiments.big_ads_first import METHODS, SHARE, first_models
 from helpers.effort import in_full
 
@@ -61,7 +61,7 @@ def test_the_small_run_writes_a_page_and_a_picture_and_leaves_no_model(small):
         assert f"--update {one['update']} --learning-rate {one['learning_rate']:g} " in page
     assert str(small) not in page
     for run in results(small)["runs"].values():
-        assert big_ads_page.most_memory(run) < big_ads_page.GIVEN
+        assert big_ads_page.most_memory(run) < MEMORY * 1e9
 
 
 def test_gravity_on_the_sum_of_losses_grows_with_the_root_of_the_examples():
@@ -105,6 +105,17 @@ def test_the_memory_of_a_process_is_seen_until_it_ends():
         process.wait()
     assert 10**8 < big_ads_page.peak(seen.samples) < 3 * 10**8
     assert 0 <= seen.samples[-1].processor[0] < 10
+
+
+@pytest.mark.skipif(not RESULTS.exists(), reason="`make big-ads` has not been run")
+def test_no_run_holds_more_than_the_budget_that_the_page_says_it_had():
+    found = json.loads(RESULTS.read_text())
+    page = big_ads_page.text(found)
+    for name, run in found["runs"].items():
+        budget = big_ads_page.budget(found, name)
+        assert 0.99 * budget < run["training"]["summary"]["peak_live"] <= budget
+        assert f"{budget:,} features" in page
+        assert big_ads_page.most_memory(run) < MEMORY * 1e9
 
 
 @pytest.mark.skipif(not RESULTS.exists(), reason="`make big-ads` has not been run")

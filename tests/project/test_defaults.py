@@ -76,7 +76,7 @@ def test_nine_of_ten_must_be_as_good_and_none_much_worse():
     said = verdict(rows(*good, 1.021, auc=0.899))
     assert (
         "lower, within 0.05 %, on 9 of 10 sets, its AUC as high or higher, within 0.0005, on 0 of 10; "
-        "the worst ratio is 1.021 (set9)" in said
+        "at worst its loss is 1.021 times Vowpal Wabbit's (set9)" in said
     )
 
 

@@ -12,8 +12,9 @@ import pytest
 from dwindle.features.batch import Batch
 from experiments import data
 from experiments.climbing import neighbours
-from experiments.frontier import page
+from experiments.frontier import choosing, page
 from experiments.frontier.measures import (
+    REFERENCES,
     Model,
     best,
     frontier,
@@ -231,6 +232,25 @@ def results():
 @pytest.mark.slow
 def test_the_page_is_what_the_results_say_to_the_letter(results):
     assert page.write(results) == (page.DOCS / "frontier.md").read_text()
+
+
+def test_one_rule_says_which_of_equal_models_is_shown(results):
+    for name in choosing.names(results):
+        shown = [best(models(results, name, way)) for way in REFERENCES]
+        beside = reference(results, name)
+        assert beside.at_best == max(shown, key=lambda model: model.auc).weights
+        assert round(beside.best, 4) == max(round(model.auc, 4) for model in shown)
+
+
+def test_a_smaller_and_better_model_than_the_automatic_choice_is_told(results):
+    text = (page.DOCS / "frontier.md").read_text()
+    for name in choosing.names(results):
+        [auto] = models(results, name, "auto")
+        beaten = any(
+            lane.auc > auto.auc and lane.weights < auto.weights
+            for lane in models(results, name, "auto-path")
+        )
+        assert (f"on {name}, where the choice has an AUC of {auto.auc:.4f}" in text) == beaten
 
 
 def test_the_results_have_every_way_on_every_set_that_is_not_left_out_by_name(results):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from experiments.many.page import misses, page, verdict
+from experiments.many.page import losses, misses, page, verdict
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -44,3 +44,13 @@ def test_a_case_misses_a_bar_by_its_auc_or_by_its_features():
     told = verdict([one, case(8, 0.9795, 90), case(32, 0.97, 120)])
     assert "met in 1 of 2 cases" in told
     assert "rcv1, RDA, 32 shards (AUC -0.0100, features +20%)" in told
+
+
+def test_updates_whose_log_loss_suffers_by_shards_are_named():
+    one, two, many = case(1, 0.98, 100), case(2, 0.98, 100), case(8, 0.98, 100)
+    fine = losses([one, two, many])
+    assert "In all cases log loss is within 10 %" in fine
+    told = losses([one, two | {"loss": 0.3}, many | {"loss": 5.0}])
+    assert "on rcv1 0.300 and 5.000 with 2 and 8 shards (one machine 0.200)" in told
+    assert "Do not use `--update rda` with shards" in told
+    assert "In all other cases" in told

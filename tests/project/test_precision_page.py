@@ -8,7 +8,7 @@ import pytest
 
 from dwindle import Adaptive, Batch, Logistic
 from experiments.precision import Case, Double, compared, learned, swapped
-from experiments.precision_page import change, page
+from experiments.precision_page import change, factor, page
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,6 +33,12 @@ def test_single_precision_changes_no_loss_by_a_thousandth_and_no_count_by_a_hund
         kind: max(change(row, kind, "kept") for row in rows) for kind in ("single", "shuffled")
     }
     assert worst["single"] < worst["shuffled"]
+
+
+def test_the_page_says_how_often_single_precision_is_further_than_two_swapped_examples():
+    results = json.loads((DOCS / "precision.json").read_text())
+    n = sum(factor(row) > 1 for row in results["rows"])
+    assert f"than two swapped examples on {n} of {len(results['rows'])} rows" in page(results)
 
 
 @pytest.mark.slow  # compiles

@@ -7,10 +7,24 @@ import pytest
 
 from experiments import figures, page
 from experiments.claims import CLAIMS
-from experiments.findings import DIFFERS, shares_removed
+from experiments.findings import (
+    DIFFERS,
+    enough_removed,
+    median_peak,
+    shares_removed,
+    worst_tests,
+)
 from experiments.measures import at_an_edge
 from experiments.paper_says import UCI
-from experiments.variants import ALONE, CONTROLS, EVERY_MEANS, SECTION5, WITHOUT_REST
+from experiments.variants import (
+    ALONE,
+    CONTROLS,
+    COOLDOWN,
+    EVERY_MEANS,
+    SECTION5,
+    SOFT,
+    WITHOUT_REST,
+)
 from helpers.effort import in_full
 from helpers.experiment_results import FULL, QUICK
 
@@ -73,6 +87,27 @@ def test_without_a_cooldown_nine_tenths_are_removed_from_seven_sets_and_with_it_
     assert alone["ad"] > 0.71
     assert sum(share > 0.9 for name, share in alone.items() if name != "ad") >= 7
     assert min(most.values()) > 0.95
+
+
+def test_the_page_begins_with_how_many_claims_hold_and_what_a_cooldown_costs():
+    results, text = committed()
+    begin = text.split("## Which claims hold")[1].split("\n| claim |")[0]
+    for variant in (ALONE, COOLDOWN):
+        found = [one for claim in CLAIMS if (one := claim.find(results, variant))]
+        holding = sum(one.verdict != DIFFERS for one in found)
+        assert re.search(rf"{holding} of (the paper's )?{len(found)} ", begin)
+    assert all(each in begin for each in worst_tests(results, COOLDOWN))
+    assert enough_removed(results, COOLDOWN)[1] == len(UCI) - 1
+    assert 0 < median_peak(results, ALONE) < median_peak(results, SOFT) <= 1
+
+
+def test_each_figure_says_over_how_many_seeds_its_medians_are():
+    results, text = committed()
+    sparse, curved = (
+        len({one["seed"] for one in results[part]}) for part in ("sparsified", "curves")
+    )
+    assert f"over {sparse} seeds in figures 1 and 2, and over {curved} in figures 3 to 7" in text
+    assert "medians over 5 seeds;" in page.write(FULL)
 
 
 def test_links_within_the_page_lead_to_headings():
