@@ -62,15 +62,16 @@ class Shown(NamedTuple):
 
 
 README = (
-    Shown("learning, beside Vowpal Wabbit", "(?!ten lines).*", (FASTER,)),
+    Shown("learning, beside Vowpal Wabbit", "(?!ten lines).*", (FASTER, PLAINLY, BY_DEFAULT)),
     Shown("predicting, beside Vowpal Wabbit", ".*", (PREDICTING,)),
     Shown(
         "`partial_fit`, beside `SGDClassifier` with L1",
         "partial_fit, .*",
         (FASTER_THAN_SKLEARN, FASTER_THAN_ORDERED),
     ),
-    Shown("`learn_one`, beside River", "learn_one, (plain|adaptive)", (FASTER_THAN_RIVER,)),
+    Shown("`learn_one`, beside River", "learn_one, (?!known).*", (FASTER_THAN_RIVER,)),
 )
+BY_SETTING = {PLAINLY: ", plain", BY_DEFAULT: ", without options"}
 BEGIN, END = "<!-- figures: written by benchmarks/page.py -->", "<!-- end of figures -->"
 PAGE = """# How fast is it?
 
@@ -153,7 +154,8 @@ def with_figures(text: str, results: dict[str, Any]) -> str:
 
 
 def _extreme(figure: dict[str, Any]) -> str:
-    return f"{words.number(figure['value']['median'])} ({figure['case']})"
+    case = figure["case"] + BY_SETTING.get(figure["what"], "")
+    return f"{words.number(figure['value']['median'])} ({case})"
 
 
 def with_memory(text: str, results: dict[str, Any]) -> str:

@@ -9,7 +9,9 @@ cache where dwindle reads Arrow.
 *Adaptive* is a learning rate for each feature, the default of both; *plain* is one for all, which
 is --sgd there. dwindle's gravity is on, Vowpal Wabbit's --l1 is off, which is faster for it. Its
 table has the least -b with room for half as many features again as there are. dwindle *without
-options* learns eight gravities at once; it is shown next to Vowpal Wabbit's adaptive.
+options* learns eight models at once; it is shown next to Vowpal Wabbit's adaptive. When predicting,
+Vowpal Wabbit writes each prediction by a system call of its own, which is most of its time where
+lines are short.
 """
 
 import os

@@ -5,14 +5,14 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from dwindle import Adaptive, LaneLearner, Learner, Sigmas
+from dwindle import Adaptive, Hinge, LaneLearner, Learner, Sigmas, Truncation
 from dwindle.distributed import mixing
 from dwindle.distributed.cells import full_cells, known
 from dwindle.distributed.judging import compared_after, judged, own_so_far
 from dwindle.distributed.mixing import mix
 from dwindle.distributed.parts import added, without
 from dwindle.distributed.sharing import shared
-from dwindle.distributed.telling import lane_state, started, tell
+from dwindle.distributed.telling import followed, lane_state, tell
 from dwindle.engine.lane_kernels import NOISE
 from dwindle.features.batch import Batch
 from helpers.shards import examples, told_by
@@ -122,21 +122,44 @@ def test_steps_of_a_shard_are_one_of_each_of_all():
         assert last[full_cells(each)["key"] <= WORDS].min() > each.n_steps * 0.85
 
 
-def test_what_shards_forgot_and_saw_again_is_taken_away_by_none():
+@pytest.mark.parametrize("n_before", [20, 300])
+def test_what_shards_forgot_and_saw_again_is_taken_away_by_none(n_before):
     """A sum that all forgot would else be taken away by each of them."""
     learner, batches = LaneLearner(), shards_of()
-    learner.learn(batches[0])
-    before, parts = values(learner), []
+    learner.learn(batches[0].rows(0, n_before))
+    before, parts, gained = values(learner), [], []
     for batch in batches[1:3]:
         own = shared(learner, 2)
-        start = started(own)
-        own.table.cells["lane"] = own.table.cells["root"] = 0.0
-        own.table.cells["seen"] = 0
+        start = followed(own)
+        own.table.fill(full_cells(own)[:0], len(own.table.cells))
         own.learn(batch)
+        gained.append(values(own))
         parts.append(tell(own, start))
-    after, told = values(mix(learner, reduce(added, parts), 2)), reduce(added, parts)
+    told = reduce(added, parts)
+    after = values(mix(learner, told, 2))
     longer = mixing.boost(learner.update, 2) * mixing.damping(2)
     for mark, row in zip(told.mark.tolist(), told.rows, strict=True):
-        expected = before.get(mark - 1, 0.0) + row[8:-1] / longer
+        more = sum(each.get(mark - 1, 0.0) for each in gained)
+        expected = before.get(mark - 1, 0.0) + more / longer
         np.testing.assert_allclose(after[mark - 1], expected, rtol=0.02, atol=2e-3)
         assert row[1] >= 0.0  # squared gradients only grow
+
+
+def test_a_shard_without_examples_says_nothing_about_lanes():
+    learner, batches = LaneLearner(), shards_of()
+    parts = [told_by(learner, batch, SHARDS) for batch in batches]
+    scores = judged(learner, reduce(added, parts), parts[0], SHARDS, [])
+    assert scores.examples == 0
+    assert not scores.total.any()
+
+
+@pytest.mark.parametrize("huge", [1e4, 1e6])
+def test_squared_gradients_of_all_shards_are_never_below_zero(huge):
+    """A shard's fall if a value is far beyond the unit: the sum may be 0 but for rounding."""
+    for seed in range(40):
+        learner = Learner(Hinge(), Truncation(1e-4), Adaptive())
+        learner.learn(examples(60, seed, 10))
+        batches = [examples(20, 1000 + 3 * seed + k, 10) for k in range(3)]
+        batches = [batch._replace(x=batch.x * np.float32(huge)) for batch in batches]
+        mixed = mix(learner, reduce(added, [told_by(learner, each, 3) for each in batches]), 3)
+        assert np.isfinite(mixed.table.cells["norm"]).all()

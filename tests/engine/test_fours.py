@@ -94,7 +94,7 @@ def test_only_what_is_the_same_in_fours_is_taken_so():
     """A rate that may be infinite times a pull of 0 is not a number; one by one it is not asked."""
     kinds = {
         (Adaptive(), Truncation(1e-3)): True,
-        (Adaptive(beta=fours.LEAST_BETA), Truncation()): True,
+        (Adaptive(beta=fours.LEAST_BETA_IN_FOURS), Truncation()): True,
         (Adaptive(beta=1e-3), Truncation()): False,
         (Adaptive(), ElasticNet(0.1)): False,
         (Plain(), Truncation()): False,
@@ -109,5 +109,5 @@ def test_only_what_is_the_same_in_fours_is_taken_so():
 
 
 def test_the_least_beta_leaves_room_for_every_rate():
-    most = np.float32(1 / fours.TINY) / np.float32(fours.LEAST_BETA)
+    most = np.float32(1 / fours.TINY) / np.float32(fours.LEAST_BETA_IN_FOURS)
     assert np.isfinite(most)

@@ -6,7 +6,7 @@ import numpy as np
 
 from dwindle import Batch, Observer, TrainSettings, train
 from dwindle.distributed.sharing import shared
-from dwindle.distributed.telling import started, tell
+from dwindle.distributed.telling import followed, tell
 
 SETTINGS = {
     "adaptive": {"update": "adaptive", "gravity": 1e-4},
@@ -80,6 +80,6 @@ def examples(n, seed, words=60):
 def told_by(learner, batch, shards):
     """Return what one of so many shards tells of a batch."""
     own = shared(learner, shards)
-    start = started(own)
+    start = followed(own)
     own.learn(batch)
     return tell(own, start)

@@ -17,6 +17,7 @@ from dwindle.jit.stamps import stamp
 from helpers.effort import FULL
 
 ROOT = Path(__file__).parents[2]
+CONSTANT = 1.0  # of a kernel
 PACKAGE = Path(__import__("dwindle").__file__).parent
 
 
@@ -254,6 +255,19 @@ def test_the_inner_loops_count_no_references(tmp_path):
     """
     counts = run(code, cache=tmp_path).split()
     assert len(counts) == 2
+
+
+def test_code_is_cached_by_the_constants_that_it_was_compiled_with(monkeypatch):
+    """Also by those that changed after another kernel was compiled, which calls the same code."""
+
+    def kernel():
+        return CONSTANT
+
+    before = stamp(kernel)
+    monkeypatch.setitem(globals(), "CONSTANT", 2.0)
+    assert stamp(kernel) != before
+    monkeypatch.setitem(globals(), "CONSTANT", 1.0)
+    assert stamp(kernel) == before
 
 
 def test_code_is_cached_by_the_classes_it_is_for_even_if_it_does_not_call_them():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dwindle import Batch, Logistic, Squared
+from dwindle import Adaptive, Batch, Learner, Logistic, Plain, Squared
+from dwindle.runs.tune import grid as grids
 from dwindle.runs.tune.grid import Grid, Setting, completed
 from dwindle.runs.tune.search import Search, trained
 from helpers.planted_data import CLASSES, NUMBERS, batches
@@ -48,6 +49,15 @@ def test_the_unit_of_a_feature_changes_what_is_tried_only_where_it_changes_the_u
         completed(Grid(update=("plain",)), batches(each), loss) for each in (examples, other)
     )
     assert grid.gravity == pytest.approx(unit * np.array(plain.gravity), rel=0.06)
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e12])
+@pytest.mark.parametrize("update", [Plain(), Adaptive()], ids=str)
+def test_labels_in_another_unit_are_pulled_by_as_much_more(update, unit):
+    learner = Learner(Squared(), update=update)
+    in_unit = [(y * unit, j, x) for y, j, x in NUMBERS]
+    usual, large = (grids._steepest(batches(each), learner) for each in (NUMBERS, in_unit))
+    assert large == pytest.approx(unit * usual, rel=1e-3)
 
 
 @pytest.mark.parametrize("update", ["plain", "adaptive"])

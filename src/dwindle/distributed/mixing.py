@@ -217,7 +217,7 @@ def _pulled(each: Mixed) -> Known:
     found = _measured(each, first, rows)
     found = found._replace(
         value=np.where(told[:, None], rows.value / voters[:, None], first.value),
-        energy=first.energy + rows.energy,
+        energy=np.maximum(first.energy + rows.energy, 0.0),  # it may be 0 but for rounding
     )
     whole = sums["now"].item()
     if isinstance(learner, LaneLearner) and learner.shrinkage.by_noise:
@@ -278,7 +278,7 @@ def _bias(each: Mixed) -> Known:
     value = rows.value / each.shards
     if is_dual(learner):
         value = first.value + rows.value / each.longer
-    return found._replace(value=value, energy=first.energy + rows.energy)
+    return found._replace(value=value, energy=np.maximum(first.energy + rows.energy, 0.0))
 
 
 def _levelled(each: Mixed, found: Known, bias: Known) -> Known:

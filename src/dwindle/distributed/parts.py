@@ -143,12 +143,6 @@ def load_part(path: Place, progress: Progress) -> Part:
     return Part(told, progress, register, said["peak"], said["fewest"], said["bad_lines"])
 
 
-def figures_of(path: Place, progress: Progress) -> dict[str, Any]:
-    """Return what a driver is told of a part, in a few numbers."""
-    part = load_part(path, progress)
-    return figures(part)
-
-
 def figures(part: Part) -> dict[str, Any]:
     """Return a part in a few numbers."""
     progress = part.progress

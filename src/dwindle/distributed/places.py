@@ -26,7 +26,7 @@ def names_file(run: str, p: int, k: int) -> Place:
 
 
 def own_file(run: str, p: int, k: int) -> Place:
-    """Return where that is what shard k told in all passes up to p."""
+    """Return the file of what shard k told in passes 1 to p."""
     return place_of(f"{run}/own-{p}-{k:05}.parquet")
 
 

@@ -23,7 +23,7 @@ from dwindle.data.options import ReadOptions, as_before, kept_reading
 from dwindle.data.rows import Rows
 from dwindle.data.sources import Slice, Sources, format_by_name, once_only, opened, with_format
 
-FORMAT = 1
+FORMAT = 2
 LINES = ("vw", "svmlight", "jsonl")  # formats whose files may be cut at any line
 SMALLEST = 2**24  # bytes of a shard, if its number is not given
 PER_SLOT = 4  # shards for each that can run at once, if there are enough files
@@ -114,12 +114,12 @@ def _load_plan(run: str, _version: str) -> Plan:
         text = Path(here).read_text(encoding="utf-8")
     try:
         said = json.loads(text)
-        version = said.pop("format")
+        is_of_today = said.pop("format") == FORMAT
         shards = [[Piece(*piece) for piece in shard] for shard in said.pop("shards")]
-        plan = Plan(shards, **said)
+        plan = Plan(shards, **said) if is_of_today else None
     except NONSENSE as error:
         raise DataError(f"{plan_file(run)}: no plan, or damaged: {error}") from None
-    if version != FORMAT:
+    if plan is None:
         raise DataError(f"{plan_file(run)}: of another version of dwindle: name another --run")
     return plan
 

@@ -40,9 +40,9 @@ def damping(shards: int) -> float:
 def shared(learner: Learner, shards: int) -> Learner:
     """Return the learner of a shard that goes on from one machine's.
 
-    With a the boost by K, it has a z, n / K, and the pull that goes with them. The gravity of
-    `FTRL` weighs against the sum of all gradients: a shard's is its share. That of lanes may weigh
-    against their deviation, of which the shard's share is the root.
+    With a the boost by K, it has (a z) / K and n / K, and the pull that goes with them. The gravity
+    of `FTRL` weighs against the sum of all gradients: a shard's is its share. That of lanes may
+    weigh against their deviation, of which the shard's share is the root.
     """
     longer = boost(learner.update, shards)
     factors = {"norm": shards**-0.5, "root": shards**-0.5}

@@ -47,7 +47,7 @@ from dwindle.distributed.places import (
 )
 from dwindle.distributed.plan import Plan, line_before, load_plan, version_of
 from dwindle.distributed.sharing import shared
-from dwindle.distributed.telling import Told, started, tell
+from dwindle.distributed.telling import Told, followed, tell
 from dwindle.engine.cardinality import DistinctCounter
 from dwindle.engine.learner import Learner
 from dwindle.engine.one_vs_rest import OneVsRest, against_rest
@@ -158,7 +158,7 @@ def train_shard(run: str, p: int, k: int) -> Outcome:
     if out.exists():
         return figures(load_part(out, progress_of(learner)))
     members = [shared(each, len(plan.shards)) for each in members_of(learner)]
-    starts = [started(each) for each in members]
+    starts = [followed(each) for each in members]
     shard = _Shard(plan, k, members)
     try:
         for _ in passes(lambda _more: _examples(plan, p, k), shard.learn, lambda: None, 1):

@@ -46,6 +46,7 @@ class Start(NamedTuple):
     moments: Floats  # of the labels: their number, sum and sum of squares
     lanes: Floats  # the state of the lanes
     pulled: float  # as `LaneLearner` has it
+    returned: NDArray[np.bool_]  # which of its features were forgotten since, and seen again
 
 
 class Rows(NamedTuple):
@@ -88,16 +89,32 @@ def lane_state(learner: Learner) -> Floats:
 
 
 def started(learner: Learner) -> Start:
-    """Remember a learner, all of whose weights are settled, before it learns from a shard."""
+    """Remember a learner, all of whose weights are settled."""
+    cells = full_cells(learner)
     return Start(
-        full_cells(learner),
+        cells,
         learner.bias.copy(),
         learner.n_steps,
         learner.clock.now,
         _raw_moments(learner),
         lane_state(learner),
         learner.pulled if isinstance(learner, LaneLearner) else 0.0,
+        np.zeros(len(cells), np.bool_),
     )
+
+
+def followed(learner: Learner) -> Start:
+    """Remember a learner before it learns from a shard, and note which features return."""
+    start = started(learner)
+    mark = start.cells["key"]
+
+    def note(key: NDArray[Any]) -> None:
+        entered = key.astype(np.uint64) + np.uint64(1)
+        place = np.minimum(np.searchsorted(mark, entered), len(mark) - 1)
+        start.returned[place[mark[place] == entered]] = True
+
+    learner.table.on_entry = note if len(mark) else None
+    return start
 
 
 def tell(learner: Learner, start: Start) -> Told:
@@ -117,7 +134,10 @@ def tell(learner: Learner, start: Start) -> Told:
     told = told[np.argsort(cells["key"][told])]
     found = known(learner, some_cells(cells, told), noted)
     first = known(learner, start.cells, start.lanes[NOTED])
-    mark, rows = found.mark, _rows(learner, found, _unless_anew(first.at(found.mark), found), start)
+    # What returned began anew, with nothing: each shard may forget, and what all of them began with
+    # may be taken away by none.
+    stayed = first.only(~start.returned)
+    mark, rows = found.mark, _rows(learner, found, stayed.at(found.mark), start)
     if vanished.any() and not is_dual(learner):  # of sums, what others know stays
         gone = first.only(vanished)
         empty = gone._replace(value=0.0 * gone.value, noted=0.0 * gone.noted)
@@ -126,17 +146,6 @@ def tell(learner: Learner, start: Start) -> Told:
         order = np.argsort(mark)
         mark, rows = mark[order], rows[order]
     return Told(mark, rows, _sums(learner, start))
-
-
-def _unless_anew(first: Known, found: Known) -> Known:
-    """Return what was known at first, but nothing of features forgotten since, and seen again.
-
-    They began anew, with nothing. Each shard may forget, and only once may it be taken away.
-    """
-    anew = found.seen < first.seen
-    if not anew.any():
-        return first
-    return Known(first.mark, *(np.where(anew, 0.0, column.T).T for column in first[1:]))
 
 
 def _chunks(chosen: NDArray[Any]) -> Iterator[NDArray[np.int64]]:

@@ -35,7 +35,7 @@ from dwindle.jit.vectors import (
     within,
 )
 
-LEAST_BETA = 0.01  # no rate of a feature is infinite then, so no pull of 0 at that rate is NaN
+LEAST_BETA_IN_FOURS = 0.01  # no rate is infinite then, so no pull of 0 at that rate is NaN
 
 
 @by_class_or_default
@@ -137,4 +137,4 @@ class AdaptiveInFours(Adaptive):
 def in_kernels(update: Any, shrinkage: Any) -> Any:
     """Return the update that kernels take in place of another: the same, in fours if it can be."""
     fits = type(update) is Adaptive and type(shrinkage) is Truncation
-    return AdaptiveInFours(*update) if fits and update.beta >= LEAST_BETA else update
+    return AdaptiveInFours(*update) if fits and update.beta >= LEAST_BETA_IN_FOURS else update

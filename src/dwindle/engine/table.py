@@ -1,6 +1,7 @@
 """The table of live features: a hash table of cells that forgets features whose weight is zero."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -69,6 +70,8 @@ class Table:
         self.seen = DistinctCounter()  # of all features that ever entered
         self.counts = np.zeros(2, np.int64)  # `used` and `peak`, where kernels can change them
         self._scratch = np.empty(0, np.int64)
+        # Told the keys of features that enter, if someone wants to know which of them return.
+        self.on_entry: Callable[[NDArray[Any]], None] | None = None
 
     @property
     def used(self) -> int:
@@ -113,7 +116,10 @@ class Table:
             return
         self.used += len(fresh)
         self.peak = max(self.peak, self.used)
-        self.seen.observe(batch.key[fresh])
+        key = batch.key[fresh]
+        self.seen.observe(key)
+        if self.on_entry is not None:
+            self.on_entry(key)
         if batch.names is not None:
             self.names.enter(batch.key, batch.names, fresh)
 

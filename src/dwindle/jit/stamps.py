@@ -33,7 +33,7 @@ def stamp(function: pytypes.FunctionType, *classes: type) -> str:
     """
     digests = set(_compiler())
     for each in reached(function, classes):
-        digests.update(_of_function(each))
+        digests.update((_of_source(each.__code__), _of_constants(each)))
     digests.update(f"{cls.__module__}.{cls.__qualname__}".encode() for cls in classes)
     return sha256(b"".join(sorted(digests))).hexdigest()
 
@@ -92,19 +92,22 @@ def _package(f: pytypes.FunctionType) -> str:
 
 
 @functools.cache
-def _of_function(f: pytypes.FunctionType) -> tuple[bytes, bytes]:
-    """Digest the file that a function is from and the constants that its code refers to.
+def _of_source(code: pytypes.CodeType) -> bytes:
+    """Digest the file that a function is from or, in a notebook, where there is none, its code.
 
-    In a notebook, where there is no file, its code. A file is read once: an edit has no effect on a
-    function that was imported before.
+    A file is read once: an edit has no effect on a function that was imported before.
     """
-    code = f.__code__
     source = _of_file(code.co_filename)
     if source is None:
         source = sha256(code.co_code + repr((code.co_consts, code.co_names)).encode()).digest()
-    found = ((name, f.__globals__.get(name)) for name in sorted(_names(code)))
+    return source
+
+
+def _of_constants(f: pytypes.FunctionType) -> bytes:
+    """Digest the constants that a function's code refers to, which may have changed since."""
+    found = ((name, f.__globals__.get(name)) for name in _names(f.__code__))
     said = (f"{name}={_said(value)}" for name, value in found if isinstance(value, _CONSTANT))
-    return source, sha256(" ".join(said).encode()).digest()
+    return sha256(" ".join(said).encode()).digest()
 
 
 def _said(constant: Any) -> str:
@@ -113,8 +116,8 @@ def _said(constant: Any) -> str:
 
 
 @functools.cache
-def _names(code: pytypes.CodeType) -> set[str]:
-    return set(names_in(code))
+def _names(code: pytypes.CodeType) -> list[str]:
+    return sorted(set(names_in(code)))
 
 
 @functools.cache

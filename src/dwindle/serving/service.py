@@ -165,7 +165,7 @@ class LearningService(Service):
             raise SettingError(
                 f"durability must be one of {', '.join(DURABILITIES)}, got {durability!r}"
             )
-        super().__init__(FilePath(folder).absolute().name, limits)
+        super().__init__(os.path.basename(os.path.abspath(folder)), limits)  # noqa: PTH100, PTH119  (of ``..`` a path has no name)
         self._note = note
         store = Store(folder, durability, note)
         try:

@@ -30,7 +30,7 @@ ALL_DECAYS = (0.1, 0.2, 0.35, *DECAYS, 0.9, 1.0)
 ALL_PASSES = (*PASSES, 100, 300, 1000)
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
 TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added up
-STEADY = 2.0**40  # a beta beside which the slopes so far make no difference to a rate
+STEADY = 2.0**64  # a beta beside which no slopes so far make a difference to a rate
 
 
 class Setting(NamedTuple):

@@ -188,12 +188,13 @@ def write(sink: str | BinaryIO, parsed: Iterable[Parsed]) -> None:
 def _gathered(parsed: Iterable[Parsed]) -> Iterator[list[Parsed]]:
     """Gather examples up to `MOST_WRITTEN` features, so that few batches name them again.
 
+    An example counts as one more feature: it may have none.
     Those are apart of which some have labels, bases, names or tags and others have not.
     """
     some: list[Parsed] = []
     n = 0
     for one in parsed:
-        size = len(one.batch.key)
+        size = len(one.batch.key) + one.batch.n_examples
         if some and (n + size > MOST_WRITTEN or _lacking(one) != _lacking(some[0])):
             yield some
             some, n = [], 0
