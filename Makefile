@@ -82,7 +82,7 @@ paper: .venv/developing  ## the paper's claims, tables and figures from the raw 
 paper-quick: .venv/developing  ## the same in small, into build/paper-quick
 	$(BIN)/python -m experiments --quick --output build/paper-quick
 
-big-ads: .venv/developing  ## the paper's largest experiment, twice, 3 billion features in 4 GB, into docs/
+big-ads: .venv/developing  ## the paper's largest experiment, twice, 3 billion features in less than 2 GB, into docs/
 	$(BIN)/python -m experiments.big_ads
 
 big-ads-small: .venv/developing  ## the same with a thousandth of the examples, into build/big-ads-small

@@ -85,12 +85,7 @@ def certify(
     >>> certify([batch], {"a": 1, "b": -1}, **settings).holds
     True
     """
-    if not is_truncation(shrinkage):
-        raise TypeError(f"Theorem 3.1 is about truncated gradient, not {shrinkage}")
-    if not hasattr(loss, "slope_bound"):
-        raise TypeError(
-            f"Theorem 3.1 needs A and B with |gradient|^2 <= A L + B: {loss} has no slope_bound()"
-        )
+    _check_applies(loss, shrinkage)
     settings = {"intercept": intercept, "normalize": normalize}
     schedule = Schedule.of(learning_rate)
     learner = Learner(loss, shrinkage, Audited(), schedule, **settings)
@@ -141,6 +136,16 @@ def certify(
         n_examples=learner.n_steps,
         learning_rate=float(rates.max()),
     )
+
+
+def _check_applies(loss: Any, shrinkage: Shrinkage) -> None:
+    """Refuse what Theorem 3.1 is not about."""
+    if not is_truncation(shrinkage):
+        raise TypeError(f"Theorem 3.1 is about truncated gradient, not {shrinkage}")
+    if not hasattr(loss, "slope_bound"):
+        raise TypeError(
+            f"Theorem 3.1 needs A and B with |gradient|^2 <= A L + B: {loss} has no slope_bound()"
+        )
 
 
 def _squared_norms(batch: Batch, row: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -30,7 +30,7 @@ ALL_DECAYS = (0.1, 0.2, 0.35, *DECAYS, 0.9, 1.0)
 ALL_PASSES = (*PASSES, 100, 300, 1000)
 STEPS = 9  # gravities, a third of a decade apart, below the one that lets no weight live
 TINY = 1e-150  # a rate at which no prediction changes, but the slopes are added up
-STEADY = 2.0**64  # a beta beside which no slopes so far make a difference to a rate
+STEADY = 2.0**40  # a beta, in units of the labels, beside which no slopes change a rate
 
 
 class Setting(NamedTuple):
@@ -226,8 +226,9 @@ def _steepest(examples: Sequence[Batch], like: Learner) -> float:
     unit = counts.deviation() if like.label_scale.scaled else 1.0
     has_units = "inverse" in like.table.cells.dtype.names
     adapts = Centred if isinstance(like.update, Centred) else Adaptive
+    steady = STEADY * max(counts.deviation() / unit, 1.0)
     learner = (
-        Learner(like.loss, Truncation(), adapts(STEADY), learning_rate=STEADY * TINY)
+        Learner(like.loss, Truncation(), adapts(steady), learning_rate=steady * TINY)
         if has_units
         else Learner(
             *(like.loss, Truncation(), Plain()),

@@ -216,7 +216,7 @@ def _coded(items: pa.Array, source: str) -> tuple[NDArray[np.uint64], NamesView 
         raise _has_nulls(source, "name")
     key = _MEMORY.empty(len(code), np.uint64)
     _look_up(shared_by_arrow(known.field("key")), code, key)
-    return key, None if named.null_count == len(named) else NamesView(text_of_strings(named), code)
+    return key, None if named.null_count else NamesView(text_of_strings(named), code)
 
 
 def _plain(lists: Lists) -> tuple[NDArray[np.uint64], NamesView | None]:
