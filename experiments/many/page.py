@@ -53,7 +53,7 @@ dwindle train 's3://bucket/logs/*.vw.zst' --model ads.parquet --on dask://schedu
     --shards 64 --passes 3 --run s3://bucket/run1
 ```
 
-- `--on` says where: `local:8` is eight processes of this machine, `dask` a Dask cluster on it, `dask://HOST:PORT` that of a scheduler (`pip install "dwindle[dask]"`, on its workers too, in the same versions).
+- `--on` says where: `local:8` is eight processes of this machine, `dask` a Dask cluster on it, `dask://HOST:PORT` that of a scheduler (`pip install "dwindle[dask]"`, on its workers too, in the same versions). `ray` and `ray://HOST:PORT` are the same on Ray (`pip install "dwindle[ray]"`).
 - `--shards` is how many parts the data is dealt to, in the order of file names. Lines of large files that are not compressed are dealt too. Each shard is learned on its own, and all are mixed after each pass. Their number is part of the model's definition and stands in its metadata: another number, another model. The number of machines is not: one or a hundred, the model is the same to the bit.
 - `--run` is a folder, or a URL, that all machines see: what shards have done is kept there. **The same command goes on** with a run that ended early, whatever ended it. Another command in the same folder is refused.
 

@@ -93,7 +93,7 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(dwindle.__version__, prog_name="dwindle")
 def main() -> None:
-    """Sparse linear models from streams, by truncated gradient.
+    """Sparse linear models from streams, by truncated gradient and its successors.
 
     \b
     Example:

@@ -61,7 +61,8 @@ STANDS_FOR = {"memory": "max_live", "dense": "gravity"}  # options, and the sett
     "--on",
     metavar="WHERE",
     help="Train on many machines: local:8 is eight processes here, dask a Dask cluster here, "
-    "dask://HOST:PORT that of a scheduler. The same command goes on with a run that ended early.",
+    "dask://HOST:PORT that of a scheduler; ray and ray://HOST:PORT likewise. The same command goes "
+    "on with a run that ended early.",
 )
 @click.option(
     "--shards",

@@ -23,6 +23,7 @@ LOOK = 0.2  # seconds between looks at whether the run is to stop
 ALONE = 5.0  # seconds without any worker, after which that is told
 FEW = 1000  # examples of a shard, below which mixing may cost accuracy
 AT_ONCE = 16  # files that are removed at once
+KILLED = {"KilledWorker", "WorkerCrashedError"}  # of Dask, and of Ray: tried often enough
 RAISED = {each.__name__: each for each in (DataError, DivergedError, SettingError)}
 
 
@@ -160,7 +161,7 @@ class Driver:
             self._cancel()
             raise DataError(f"{job.told} ({self._files(job)}): {error}") from None
         except Exception as error:
-            if type(error).__name__ == "KilledWorker":
+            if type(error).__name__ in KILLED:
                 self._cancel()
                 raise DataError(
                     f"{job.told} ({self._files(job)}): each worker that tried it died: is there "

@@ -1,4 +1,4 @@
-"""Where tasks run: in this process, in processes of this machine, on Dask, or on any executor."""
+"""Where tasks run: in this process, in others of this machine, on Dask, Ray or any executor."""
 
 import os
 import queue
@@ -17,7 +17,11 @@ from dwindle._base.system import cores
 
 ATTEMPTS = 4  # of a task whose worker dies, as Dask has it
 HUNG = "60s"  # after which a worker of our own cluster that says nothing is given up
-HOW = "expected local, local:8, dask, dask://HOST:PORT, or in Python a Dask client or an executor"
+HOW = (
+    "expected local, local:8, dask, dask://HOST:PORT, ray, ray://HOST:PORT, or in Python a Dask "
+    "client or an executor"
+)
+CLUSTERS = ("dask", "ray")
 
 
 class Engine(NamedTuple):
@@ -139,10 +143,11 @@ def check_on(on: Any) -> None:
     """Refuse what names no engine, before anything is read."""
     if isinstance(on, str):
         kind, _, rest = on.partition(":")
-        known = kind in {"local", "dask", "serial"}
+        known = kind in {"local", "serial", *CLUSTERS}
         number = rest.isdecimal() and int(rest) > 0
         address = rest.startswith("//") and len(rest) > 2
-        if not known or (rest and not (number if kind == "local" else kind == "dask" and address)):
+        fits = number if kind == "local" else kind in CLUSTERS and address
+        if not known or (rest and not fits):
             raise SettingError(f"--on {on}: {HOW}")
 
 
@@ -159,9 +164,47 @@ def _named(on: str) -> Iterator[Engine]:
             yield Engine(processes, n)
         finally:
             processes.shutdown(cancel_futures=True)
+    elif kind == "ray":
+        with _ray(rest) as engine:
+            yield engine
     else:
         with _dask(rest) as client:
             yield _of_client(client)
+
+
+class OnRay(Executor):
+    """Tasks on a Ray cluster, which tries one again whose worker died."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, key: str = "") -> "Future[Any]":  # type: ignore[override]  # its tasks have names
+        """Begin a task of this name."""
+        task = self._ray.remote(fn).options(name=key, max_retries=ATTEMPTS - 1)
+        future: Future[Any] = task.remote(*args).future()
+        return future
+
+
+@contextmanager
+def _ray(address: str) -> Iterator[Engine]:
+    """Connect to a Ray cluster, or start one on this machine."""
+    try:
+        ray = import_module("ray")
+    except ImportError as error:
+        raise SettingError(f"--on ray needs pip install 'dwindle[ray]' ({error})") from None
+    begun = not ray.is_initialized()
+    if begun:
+        how = {"address": f"ray:{address}"} if address else {"num_cpus": cores()}
+        try:
+            ray.init(**how, include_dashboard=None if address else False, log_to_driver=False)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise SettingError(f"--on ray:{address}: nobody answers there ({error})") from None
+    try:
+        slots = int(ray.cluster_resources().get("CPU", 1))
+        yield Engine(OnRay(ray), slots, takes_names=True)
+    finally:
+        if begun:
+            ray.shutdown()
 
 
 @contextmanager

@@ -92,10 +92,11 @@ def train(
     given are the model's. If it was written with ``save_state``, it goes on exactly.
 
     ``on`` trains on many machines: "local:8" is eight processes here, "dask" a Dask cluster here
-    and "dask://host:8786" that of a scheduler; it may also be a Dask client, or any
-    `concurrent.futures.Executor`. The data is dealt to ``shards``, which are part of the model's
-    definition. ``run`` is a folder, or a URL, that all machines see: the same call goes on with a
-    run that ended early. Without one it is beside the model, and gone in the end.
+    and "dask://host:8786" that of a scheduler, "ray" and "ray://host:10001" the same of Ray; it may
+    also be a Dask client, or any `concurrent.futures.Executor`. The data is dealt to ``shards``,
+    which are part of the model's definition. ``run`` is a folder, or a URL, that all machines see:
+    the same call goes on with a run that ended early. Without one it is beside the model, and gone
+    in the end.
     """
     settings, observer = settings or TrainSettings(), observer or Observer()
     if on is None:
