@@ -103,7 +103,7 @@ regression: .venv/developing  ## regression beside SGDRegressor and Vowpal Wabbi
 classes: .venv/developing  ## twenty classes of text beside Vowpal Wabbit, into docs/
 	$(BIN)/python -m experiments.classes
 
-frontier: .venv/developing  ## accuracy against model size, all methods, into docs/; about 2 hours (DWINDLE_DATA)
+frontier: .venv/developing  ## accuracy against model size, all methods, into docs/; 20 minutes (DWINDLE_DATA)
 	$(BIN)/python -m experiments.frontier
 
 docs: .venv/documenting  ## the documentation site, into build/site; a broken link fails

@@ -26,8 +26,6 @@ CHOICE = """\
 
 The reference is the best AUC of FTRL-Proximal, dwindle's or Vowpal Wabbit's, whichever is better. A model *matches* it if its AUC is at most {within} lower.
 Each column sets a size: the number of weights of the smallest FTRL model that matches the reference. Each cell is the AUC of the method's best model of at most that size, minus that of the best method; *alike* means within one standard error:"""
-L1 = """\
-`VW --l1` is run with its default update only; with the update rule chosen too, as in [reproducing the paper](reproduction.md#beyond-the-paper-later-algorithms), it does far better on spambase."""
 UNTUNED = """\
 `dwindle train` without options has its own size. Beside it is the best of all other models on this page with no more weights, though their settings were looked for and most made more passes:"""
 
@@ -36,7 +34,6 @@ def parts(results: Results) -> Iterator[str | list[str]]:
     """The part of the page."""
     yield CHOICE.format(within=WITHIN)
     yield _behind_table(results)
-    yield L1
     yield UNTUNED
     yield _untuned(results)
     if beaten := _beaten(results):

@@ -22,6 +22,7 @@ STYLES: dict[str, tuple[str, str, Any]] = {
     "auto": (PURPLE, "*", "none"),
     "vw-ftrl": (ORANGE, "X", "--"),
     "vw-l1": (ORANGE, "x", ":"),
+    "vw-l1-sgd": (ORANGE, "+", "-."),
     "sgd": (GREY, "d", "--"),
     "plain": (SKY, "H", ":"),
     "tg": (BLUE, ".", ":"),
@@ -33,7 +34,17 @@ STYLES: dict[str, tuple[str, str, Any]] = {
 WHOLE = ("ftrl", "rda", "vw-ftrl", "sgd")  # they hold whatever they have seen
 AXES = {"weights": "weights in the model", "live": "features held in memory, at the most"}
 SHOWN = {
-    "weights": ("plain-rest", "tg-rest", "ftrl", "rda", "vw-ftrl", "vw-l1", "sgd", "auto"),
+    "weights": (
+        "plain-rest",
+        "tg-rest",
+        "ftrl",
+        "rda",
+        "vw-ftrl",
+        "vw-l1",
+        "vw-l1-sgd",
+        "sgd",
+        "auto",
+    ),
     "live": ("plain", "tg", *BUDGETED, *WHOLE, "auto"),
 }
 NEAREST, DEEPEST = 0.0002, 0.1  # behind the best AUC: nearer is drawn at the top

@@ -35,7 +35,7 @@ HEAD = """\
 Which method reaches which AUC, with how few weights in the finished model, and with how few features in memory while it learns?
 {answer}
 
-`make frontier` (`python -m experiments.frontier`) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model. `DWINDLE_DATA` names a folder with the data. Its parts took {minutes:.0f} minutes altogether, on {cores} cores that had other work as well; stopped, it goes on from what is finished.{note}
+`make frontier` (`python -m experiments.frontier`) measures this and writes the page, its charts and [frontier.json](frontier.json), which lists every model. `DWINDLE_DATA` names a folder with the data. Its parts took {minutes:.0f} minutes altogether, on {cores} cores; stopped, it goes on from what is finished.{note}
 
 Every method looks for its settings in the same way: around whatever model is shown below, the next larger and the next smaller learning rate and penalty strength (steps of a factor of 2) are tried too, and the next more and fewer passes and decay of the rate by each pass ({decays}; FTRL and RDA have a decay of their own), until all of them are known. {edges}
 The best model is selected on the test set, for every method alike: the page compares methods and does not predict performance on new data. Models whose AUC differs by less than its standard error on the test set are called *alike*. Of models whose AUC is equal to {digits} digits, one is shown for which larger and smaller rates and strengths were tried, and of those the best.
@@ -80,7 +80,7 @@ METHODS = """\
 | from the second time on | a feature is ignored the first time it is seen; remembering that it was seen does not count as live |
 | RDA | `RDA()` |
 | VW --ftrl | `vw --ftrl`, with the rate `--ftrl_alpha` |
-| VW --l1 | `vw --l1` with its default update, which divides a feature by its largest value; the update is not searched for |
+| VW --l1 | `vw --l1` with its default update, which divides a feature by its largest value; *--sgd*: with one learning rate for all features |
 
 The penalty strength applies to the sum of the losses. FTRL takes it as its `gravity`; methods that pull at each step take it divided by the number of examples (RDA: of all passes)."""
 IDEAS = (

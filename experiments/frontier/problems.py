@@ -46,11 +46,11 @@ ADS = Problem(
     peak=0.15,
     rows=(20_000, 20_000),
     fine=True,  # from one strength to the next, the number of weights changes by a factor of 30
-    but=("tg-pass", "rda-budget", "vw-l1", *REFITTING),
+    but=("tg-pass", "rda-budget", "vw-l1", "vw-l1-sgd", *REFITTING),
 )
 A9A = Problem("a9a", shares=(0.5,), but=("ftrl-budget", *SLOW))
 KRVSKP = Problem("krvskp", seeds=(0, 1, 2), but=SLOW)
-SPAMBASE = Problem("spambase", seeds=(0, 1, 2), but=("ftrl-budget", *SLOW))
+SPAMBASE = Problem("spambase", seeds=(0, 1, 2), but=("ftrl-budget", *SLOW), most=400)
 FULL = (RCV1, A9A, KRVSKP, SPAMBASE, ADS)
 QUICK = (
     Problem("wdbc", seeds=(0, 1), passes=(1,), but=SLOW, fine=True, most=5),

@@ -15,7 +15,11 @@ from dwindle.runs.metrics import auc
 from experiments.frontier.problems import Problem, rows, write
 
 CONSTANT = 11650396  # the hash of its intercept
-RULES = {"vw-ftrl": "--ftrl --ftrl_alpha", "vw-l1": "--learning_rate"}
+RULES = {
+    "vw-ftrl": "--ftrl --ftrl_alpha",
+    "vw-l1": "--learning_rate",
+    "vw-l1-sgd": "--sgd --learning_rate",
+}
 BITS = {"ads": 26}  # so that few of the products of a log share a slot
 OTHERS = 18  # a slot for each column
 WEIGHT = re.compile(r"(\d+):-?[0-9.e-]+$")

@@ -100,7 +100,7 @@ OURS = {
     "rda": Way(_RDA),
     "rda-budget": Way(_RDA, budget=True),
 }
-THEIRS = ("vw-ftrl", "vw-l1", "sgd")
+THEIRS = ("vw-ftrl", "vw-l1", "vw-l1-sgd", "sgd")
 LANES = ("auto", "auto-path")  # which have nothing to be told
 NAMES = {
     "plain": "truncated gradient, plain",
@@ -121,6 +121,7 @@ NAMES = {
     "auto-path": "automatic, all eight models of that run",
     "vw-ftrl": "VW --ftrl",
     "vw-l1": "VW --l1",
+    "vw-l1-sgd": "VW --l1 --sgd",
     "sgd": "scikit-learn, SGDClassifier(l1)",
 }
 

@@ -27,7 +27,7 @@ from dwindle.distributed.judging import (
 from dwindle.distributed.mixing import mix
 from dwindle.distributed.parts import added
 from dwindle.distributed.sharing import shared
-from dwindle.distributed.telling import Start, Told, started, tell
+from dwindle.distributed.telling import Start, Told, followed, tell
 from dwindle.runs.build import make_learner
 from experiments import data
 
@@ -140,13 +140,13 @@ def many_machines(how: TrainSettings, shards: list[Batch], test: Batch) -> dict[
     """Learn from shards, which are mixed after each pass."""
     learner, n = make_learner(how, Logistic()), len(shards)
     first = shared(learner, n)
-    _told(first, started(first), shards[0].rows(0, 1))  # so that all is compiled here, once
+    _told(first, followed(first), shards[0].rows(0, 1))  # so that all is compiled here, once
     compared = compared_after(learner, PASSES, n)
     owns: list[Any] = [None] * n
     after = []
     for p in range(1, PASSES + 1):
         own = shared(learner, n)
-        start = started(own)
+        start = followed(own)
         parts = [_told_apart(own, start, batch) for batch in shards]
         everything = reduce(added, parts)
         if p <= compared:
