@@ -52,10 +52,11 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
-    power = 10.0 ** math.floor(math.log10(span / about))
+    exponent = math.floor(math.log10(span / about))
+    power = 10.0**exponent
     step = next(k * power for k in (1, 2, 5, 10) if span / (k * power) <= about)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+    return [round(k * step, max(-exponent, 0)) for k in range(first, last + 1)]
 
 
 def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
