@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dwindle._base.files import Place
 from dwindle.distributed.places import names_file
@@ -21,7 +22,7 @@ def save_names(path: Place, members: list[Learner], starts: list[Start], told: l
     """Write the names of features that are told for the first time."""
     keys, names = [], []
     for member, start, each in zip(members, starts, told, strict=True):
-        new = np.setdiff1d(each.mark, start.cells["key"], assume_unique=True) - np.uint64(1)
+        new = each.mark[~_among(each.mark, start.cells["key"])] - np.uint64(1)
         keys.append(new)
         names.append(member.table.names.of(new))
     columns = name_columns(Text.concatenated(names)) | {"id": np.concatenate(keys)}
@@ -42,6 +43,12 @@ def enter_names(run: str, p: int, n: int, members: list[Learner]) -> None:
             bounds = np.cumsum([0, *about["metadata"]["keys"]])
             for m, member in enumerate(members):
                 own = np.arange(bounds[m], bounds[m + 1])
-                new = own[~np.isin(key[own], known[m], assume_unique=True)]
+                new = own[~_among(key[own], known[m])]
                 known[m] = np.concatenate([known[m], key[new]])
                 member.table.names.enter(key, names, new)
+
+
+def _among(key: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Tell which keys are among others; none is twice on either side."""
+    # By sorting: by a table, which NumPy may prefer, 2.0 fails where keys are above 2^63.
+    return np.isin(key, others, assume_unique=True, kind="sort")
