@@ -62,9 +62,9 @@ def test_a_bar_waits_a_moment_and_tells_share_speed_and_time_left(monkeypatch):
 
 def test_estimators_show_scikit_learn_s_diagram_and_what_they_learned():
     pytest.importorskip("sklearn")
-    from sklearn import config_context  # noqa: PLC0415  (if there)
+    from sklearn import config_context  # noqa: PLC0415  (scikit-learn may be missing)
 
-    from dwindle import TruncatedGradientRegressor  # noqa: PLC0415  (needs it)
+    from dwindle import TruncatedGradientRegressor  # noqa: PLC0415  (it needs scikit-learn)
 
     estimator = TruncatedGradientRegressor(gravity=0.0)
     assert "weights" not in read(estimator._repr_html_()).text

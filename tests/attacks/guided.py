@@ -29,7 +29,7 @@ def follow(name, arguments):
     import atheris  # noqa: PLC0415  (only here)
 
     with atheris.instrument_imports(include=PLACES):
-        from attacks.targets import TARGETS  # noqa: PLC0415  (to be watched)
+        from attacks.targets import TARGETS  # noqa: PLC0415  (imported while the fuzzer watches)
     target = next(each for each in TARGETS if each.name == name)
 
     def mutated(data, most, seed):

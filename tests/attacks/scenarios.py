@@ -100,7 +100,7 @@ SCENARIOS = [
 
 def new_folder():
     """A folder for one attempt: in memory where there is such a place."""
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  (memory)
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  (in memory, so fast)
     return Path(tempfile.mkdtemp(prefix="dwindle-attacks-", dir=place))
 
 

@@ -114,7 +114,7 @@ def _child(work, names, said):
     except SystemExit as end:
         code = end.code or 0
     except BaseException:  # noqa: BLE001  (it is told, and the process ends)
-        import traceback  # noqa: PLC0415  (rarely needed)
+        import traceback  # noqa: PLC0415  (only if a test fails)
 
         traceback.print_exc()
     finally:

@@ -37,7 +37,7 @@ def guarded():
 @cache
 def folder():
     """A folder for files that are read once: in memory where there is such a place."""
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  (memory)
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  (in memory, so fast)
     return Path(tempfile.mkdtemp(prefix="dwindle-attacks-", dir=place))
 
 

@@ -158,7 +158,7 @@ def test_commands_options_choices_and_file_names_are_completed(monkeypatch, caps
 @pytest.mark.filterwarnings("default")  # MLflow warns that its folders will be databases one day
 def test_the_example_of_mlflow_keeps_a_run_in_a_folder(tmp_path):
     pytest.importorskip("mlflow", reason="needs mlflow-skinny")
-    from mlflow.tracking import MlflowClient  # noqa: PLC0415  (if there)
+    from mlflow.tracking import MlflowClient  # noqa: PLC0415  (MLflow may be missing)
 
     (tmp_path / "d.vw").write_text("".join(f"{i % 2} |a x{i % 7} y{i % 2}\n" for i in range(500)))
     example = runpy.run_path(str(ROOT / "examples" / "track_with_mlflow.py"))

@@ -60,14 +60,14 @@ def _is_from(answer: HTTPResponse, done: int) -> bool:
 def _asked(url: str, *, begin: int = 0, method: str = "GET") -> HTTPResponse:
     """Ask a server for a file from an offset on; what it refuses is raised as of a file."""
     address, user = without_user(url)
-    request = Request(address, method=method, headers=AGENT)  # noqa: S310  (checked before)
+    request = Request(address, method=method, headers=AGENT)  # noqa: S310  (`address` is http or https)
     if begin:
         request.add_header("Range", f"bytes={begin}-")
     if user:  # for this server, not for another to which it may refer
         word = b64encode(unquote_to_bytes(user)).decode()
         request.add_unredirected_header("Authorization", f"Basic {word}")
     try:
-        answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310  (the same)
+        answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310  (as above)
     except HTTPError as error:
         code, told = error.code, f"{error.code} {error.reason}"
         error.close()

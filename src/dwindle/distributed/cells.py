@@ -43,9 +43,15 @@ class Known(NamedTuple):
         if not len(self.mark):
             none = np.zeros((6, len(mark)))
             return Known(mark, np.zeros((len(mark), self.value.shape[1])), *none)
-        place = np.minimum(np.searchsorted(self.mark, mark), len(self.mark) - 1)
-        there = self.mark[place] == mark
+        place, there = located(self.mark, mark)
         return Known(mark, *(np.where(there, column[place].T, 0.0).T for column in self[1:]))
+
+
+def located(mark: Any, wanted: Any) -> tuple[Any, Any]:
+    """Return where sorted marks have those wanted, and which of these are there."""
+    place = np.searchsorted(mark, wanted)
+    place[place == len(mark)] = 0
+    return place, mark[place] == wanted if len(mark) else np.zeros(len(wanted), bool)
 
 
 def is_dual(learner: Learner) -> bool:

@@ -178,9 +178,9 @@ class OnRay(Executor):
     def __init__(self, ray: Any) -> None:
         self._ray = ray
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, key: str = "") -> "Future[Any]":  # type: ignore[override]  # its tasks have names
-        """Begin a task of this name."""
-        task = self._ray.remote(fn).options(name=key, max_retries=ATTEMPTS - 1)
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Begin a task, whose name is its ``key``."""
+        task = self._ray.remote(fn).options(name=kwargs["key"], max_retries=ATTEMPTS - 1)
         future: Future[Any] = task.remote(*args).future()
         return future
 

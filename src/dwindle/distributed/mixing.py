@@ -37,6 +37,7 @@ from dwindle.distributed.cells import (
     dual_weights,
     is_dual,
     known,
+    located,
     pulled,
     reach,
     some_cells,
@@ -106,12 +107,12 @@ def mix(
     mark = _united(told.mark, start.cells["key"])
     n_features = len(mark)
     if only is not None:
-        mark = mark[_places(only, mark)[1]]
-        wanted = _places(only, start.cells["key"])[1]
+        mark = mark[located(only, mark)[1]]
+        wanted = located(only, start.cells["key"])[1]
         start = start._replace(cells=some_cells(start.cells, wanted))
     first = known(learner, start.cells, start.lanes[NOTED]).at(mark)
     rows = np.zeros((len(mark), told.rows.shape[1]))
-    place, there = _places(told.mark, mark)
+    place, there = located(told.mark, mark)
     rows[there] = told.rows[place[there]]
     lanes = _lanes(start, sums, learned, longer)
     by = longer if is_dual(learner) and not learner.clock.counts_moments else 1.0
@@ -135,13 +136,6 @@ def mix(
         if "judged" in sums:
             state["lanes"]["scores"] = _scores(sums)
     return _made(learner, state, found, bias)
-
-
-def _places(mark: Any, wanted: Any) -> tuple[Any, Any]:
-    """Return where sorted marks have those wanted, and which of these are there."""
-    place = np.searchsorted(mark, wanted)
-    place[place == len(mark)] = 0
-    return place, mark[place] == wanted if len(mark) else np.zeros(len(wanted), bool)
 
 
 def _united(a: Any, b: Any) -> Any:

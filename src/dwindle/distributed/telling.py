@@ -19,6 +19,7 @@ from dwindle.distributed.cells import (
     full_cells,
     is_dual,
     known,
+    located,
     pulled,
     reach,
     some_cells,
@@ -109,11 +110,10 @@ def followed(learner: Learner) -> Start:
     mark = start.cells["key"]
 
     def note(key: NDArray[Any]) -> None:
-        entered = key.astype(np.uint64) + np.uint64(1)
-        place = np.minimum(np.searchsorted(mark, entered), len(mark) - 1)
-        start.returned[place[mark[place] == entered]] = True
+        place, there = located(mark, key.astype(np.uint64) + np.uint64(1))
+        start.returned[place[there]] = True
 
-    learner.table.on_entry = note if len(mark) else None
+    learner.table.on_entry = note
     return start
 
 

@@ -303,7 +303,7 @@ def _at_most(_typing: Any, v: Any, limit: Any) -> Any:
     return v(v, _number(limit)), codegen
 
 
-def _summed(_typing: Any, first: Any, v: Any) -> Any:  # noqa: ARG001 - Numba counts them
+def _summed(_typing: Any, first: Any, v: Any) -> Any:  # noqa: ARG001 - Numba counts the parameters
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         total = args[0]
         for k in range(v.n):
